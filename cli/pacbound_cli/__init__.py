@@ -1,0 +1,32 @@
+"""The command line: each command parses its options, calls the engine and prints."""
+
+from __future__ import annotations
+
+import click
+
+from pacbound import __version__
+from pacbound_cli.errors import OneLineErrors
+
+__all__ = ["cli", "main"]
+
+# Command modules import torch, numpy and rich inside their functions, so that
+# `--help` and `verify` start at once.
+
+
+@click.group(cls=OneLineErrors, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("--debug", is_flag=True, help="Show the traceback of an error.")
+@click.version_option(__version__, prog_name="pacbound")
+def cli(debug: bool) -> None:
+    """Train stochastic neural networks and certify their risk.
+
+    \b
+    A first certificate:
+      pacbound train mlp-600 -o mlp.pt
+      pacbound certify mlp.pt --delta 0.035
+      pacbound verify certificates/*.json
+    """
+
+
+def main() -> None:
+    """The entry point of the `pacbound` command."""
+    cli()
