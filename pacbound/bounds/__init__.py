@@ -1,0 +1,1 @@
+"""Inequalities, tail limits and the prior's grid: formulas only, one per file."""

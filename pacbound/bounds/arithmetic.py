@@ -1,0 +1,33 @@
+"""Elementary functions that serve a float, a tensor and an interval alike."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, TypeAlias
+
+__all__ = ["Real", "exp", "log", "log1p", "pi", "sqrt"]
+
+# A real number: int, float, scalar torch.Tensor or flint.arb. Each formula is written once over
+# these; no protocol describes all three to a type checker, hence Any.
+Real: TypeAlias = Any
+
+
+def log(x: Real) -> Real:
+    return x.log() if hasattr(x, "log") else math.log(x)
+
+
+def log1p(x: Real) -> Real:
+    return x.log1p() if hasattr(x, "log1p") else math.log1p(x)
+
+
+def sqrt(x: Real) -> Real:
+    return x.sqrt() if hasattr(x, "sqrt") else math.sqrt(x)
+
+
+def exp(x: Real) -> Real:
+    return x.exp() if hasattr(x, "exp") else math.exp(x)
+
+
+def pi(like: Real) -> Real:
+    """π in the arithmetic of `like`: an enclosure for an interval, else the nearest float."""
+    return type(like).pi() if hasattr(type(like), "pi") else math.pi

@@ -1,0 +1,87 @@
+"""kl(q‖p), the relative entropy of two coins, and its inverse on the safe side."""
+
+from __future__ import annotations
+
+import math
+
+from pacbound.bounds.arithmetic import Real, log, log1p
+from pacbound.bounds.rounding import exact, precise, smallest_float
+
+__all__ = ["bernoulli_kl", "bernoulli_kl_inverse", "bernoulli_kl_inverse_derivatives"]
+
+
+def bernoulli_kl(q: Real, p: Real) -> Real:
+    """q ln(q/p) + (1−q) ln((1−q)/(1−p)), for scalars.
+
+    Valid when: 0 ≤ q ≤ 1 and 0 ≤ p ≤ 1. A NaN is refused in a float and stays one in an
+    interval, where no comparison with it holds.
+    """
+    if isinstance(q, float | int) and isinstance(p, float | int):
+        if not (0 <= q <= 1 and 0 <= p <= 1):
+            raise ValueError(f"kl(q‖p) needs q and p in [0, 1], got q = {q}, p = {p}")
+        if q == p:
+            return 0.0
+        if p in (0, 1):
+            return math.inf
+    # Written with ln(1 + x) so that neighbouring q and p do not cancel to nothing.
+    heads = 0 * p if q == 0 else -q * log1p((p - q) / q)
+    tails = 0 * p if q == 1 else (1 - q) * log1p((p - q) / (1 - p))
+    return heads + tails
+
+
+def bernoulli_kl_inverse(q: float, c: float) -> float:
+    """The largest p with kl(q‖p) ≤ c, rounded up: no smaller float can be proved to be above it.
+
+    Newton's iteration finds the place; what is returned is proved by an interval evaluation of
+    kl(q‖p) whose lower end is at least c. It is 1.0 when nothing smaller can be proved.
+    """
+    if not (0 <= q <= 1 and c >= 0):
+        raise ValueError(f"the inverse of kl needs q in [0, 1] and c ≥ 0, got q = {q}, c = {c}")
+    if q == 1 or c == math.inf:
+        return 1.0
+    with precise():
+        exact_q, exact_c = exact(q), exact(c)
+
+        def proved(p: float) -> bool:
+            return bool(bernoulli_kl(exact_q, exact(p)) >= exact_c)
+
+        return smallest_float(proved, guess=_newton(q, c), low=q)
+
+
+def bernoulli_kl_inverse_derivatives(q: Real, p: Real) -> tuple[Real, Real]:
+    """(∂p/∂q, ∂p/∂c) of p = kl⁻¹(q, c), by implicit differentiation of kl(q‖p) = c.
+
+    Valid when: q ≤ p. At p = 1 the bound is vacuous and flat; at q = p (so c = 0) its slope in c
+    is infinite; at q = 0 its slope in q is.
+    """
+    if p >= 1:
+        return 0.0, 0.0
+    if q == p:
+        return 1.0, math.inf
+    slope = (1 - q) / (1 - p) - q / p
+    if q == 0:
+        return math.inf, 1 / slope
+    return (log((1 - q) / (1 - p)) - log(q / p)) / slope, 1 / slope
+
+
+def _newton(q: float, c: float) -> float:
+    """An approximate kl⁻¹(q, c). kl is convex in p, so Newton stays right of the root."""
+    if q == 0:
+        return -math.expm1(-c)
+    low, high = q, 1.0
+    p = min(q + math.sqrt(c / 2), math.nextafter(1.0, 0.0))  # Pinsker: right of the root
+    for _ in range(100):
+        excess = bernoulli_kl(q, p) - c
+        if excess > 0:
+            high = p
+        else:
+            low = p
+        if p == q:
+            break
+        following: float = p - excess * p * (1 - p) / (p - q)
+        if not low < following < high:
+            following = (low + high) / 2
+        if abs(following - p) <= 4e-16 * p:
+            return following
+        p = following
+    return p

@@ -1,0 +1,55 @@
+"""Upper confidence limit of an error rate from a held-out set.
+
+C. J. Clopper and E. S. Pearson, "The Use of Confidence or Fiducial Limits Illustrated in the Case
+of the Binomial" (1934); J. Langford, "Tutorial on Practical Prediction Theory for Classification"
+(2005), Theorem 3.3: with probability at least 1 − δ the error rate is at most the largest p with
+P(Bin(n, p) ≤ errors) ≥ δ.
+
+Valid when: the n examples are independent of everything that made the predictor, and each is
+judged once.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flint import arb
+
+from pacbound.bounds.chernoff import risk_limit
+from pacbound.bounds.rounding import exact, precise, smallest_float
+
+__all__ = ["distribution", "upper_limit"]
+
+
+def distribution(errors: int, n: int, p: Any) -> Any:
+    """An interval around P(Bin(n, p) ≤ errors), for an interval p inside (0, 1).
+
+    The terms are summed from the largest count down until a geometric series bounds the rest.
+    """
+    odds = (1 - p) / p
+    term = arb.bin_uiui(n, errors) * p**errors * (1 - p) ** (n - errors)
+    total = term
+    for count in range(errors, 0, -1):
+        ratio = count * odds / (n - count + 1)  # it falls with the count
+        if ratio < 1:
+            rest = term * ratio / (1 - ratio)
+            if rest < total * 1e-40:
+                return total.union(total + rest)
+        term *= ratio
+        total += term
+    return total
+
+
+def upper_limit(errors: int, n: int, delta: float) -> float:
+    """The smallest float p that is proved to have P(Bin(n, p) ≤ errors) ≤ δ."""
+    if not (0 <= errors <= n and n > 0 and 0 < delta < 1):
+        raise ValueError(f"need 0 ≤ errors ≤ n and 0 < δ < 1, got {errors} of {n} with δ = {delta}")
+    if errors == n:
+        return 1.0
+    with precise():
+        share = exact(delta)
+
+        def proved(p: float) -> bool:
+            return p > 0 and bool(distribution(errors, n, exact(p)) <= share)
+
+        return smallest_float(proved, guess=risk_limit(errors, n, delta), low=0.0)

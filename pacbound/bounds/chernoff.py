@@ -1,0 +1,29 @@
+"""Upper confidence limit of a mean in [0, 1] from independent draws.
+
+W. Hoeffding, "Probability Inequalities for Sums of Bounded Random Variables" (1963), Theorem 1, in
+its Chernoff form: with probability at least 1 − δ, kl(k/n‖p) ≤ ln(1/δ)/n or p ≤ k/n, p being the
+mean of the draws' expectations.
+
+Valid when: the draws are independent and in [0, 1]; they need not be equally distributed, so every
+example may be drawn equally often. The number of draws is fixed beforehand.
+"""
+
+from __future__ import annotations
+
+from pacbound.bounds.arithmetic import log
+from pacbound.bounds.bernoulli_kl import bernoulli_kl_inverse
+from pacbound.bounds.rounding import exact, precise, round_up
+
+__all__ = ["risk_limit"]
+
+
+def risk_limit(errors: int, draws: int, delta: float) -> float:
+    """kl⁻¹(errors/draws, ln(1/δ)/draws), both arguments and the result rounded up."""
+    if not (0 <= errors <= draws and draws > 0 and 0 < delta < 1):
+        raise ValueError(
+            f"need 0 ≤ errors ≤ draws and 0 < δ < 1, got {errors} of {draws} with δ = {delta}"
+        )
+    with precise():
+        frequency = round_up(exact(errors) / draws)
+        allowance = round_up(log(1 / exact(delta)) / draws)
+    return bernoulli_kl_inverse(frequency, allowance)

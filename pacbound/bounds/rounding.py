@@ -1,0 +1,87 @@
+"""From exact numbers to intervals, and from intervals to floats on the safe side."""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+from flint import arb, ctx, fmpq
+
+__all__ = ["PRECISION", "exact", "precise", "round_down", "round_up", "smallest_float"]
+
+# Bits of an interval's midpoint. kl(q‖p) of two neighbouring floats cancels 106 bits.
+PRECISION = 256
+
+
+def precise() -> AbstractContextManager[Any]:
+    """The context in which intervals are computed to PRECISION bits instead of 53."""
+    manager: AbstractContextManager[Any] = ctx.workprec(PRECISION)
+    return manager
+
+
+def exact(number: float | int | Decimal | Fraction | str) -> Any:
+    """The interval of a number taken at its exact value; a string is read as a decimal."""
+    if isinstance(number, float | int):
+        return arb(number)
+    fraction = Fraction(number)
+    return arb(fmpq(fraction.numerator, fraction.denominator))
+
+
+def round_up(interval: Any) -> float:
+    """The smallest float that is surely not below any point of the interval."""
+    if interval.is_nan():
+        return math.inf
+    end = interval.upper()
+    near = float(end)
+    return near if arb(near) >= end else math.nextafter(near, math.inf)
+
+
+def round_down(interval: Any) -> float:
+    """The largest float that is surely not above any point of the interval."""
+    return -round_up(-interval)
+
+
+def smallest_float(proved: Callable[[float], bool], guess: float, low: float) -> float:
+    """The smallest float in [low, 1] for which `proved` holds; 1.0 is taken as proved.
+
+    `proved` must be monotone. The search doubles its distance from `guess`, then bisects, over
+    the floats as integers: a good guess costs a few evaluations and a bad one costs no soundness.
+    """
+    first, last = _position(low), _position(1.0)
+    at = min(max(_position(guess), first), last)
+    step = 1
+    if at == last or proved(_float(at)):
+        fails, holds = at - step, at
+        while fails >= first and proved(_float(fails)):
+            step *= 2
+            fails, holds = fails - step, fails
+        fails = max(fails, first - 1)
+    else:
+        fails, holds = at, at + step
+        while holds < last and not proved(_float(holds)):
+            step *= 2
+            fails, holds = holds, holds + step
+        holds = min(holds, last)
+    while holds - fails > 1:
+        middle = (fails + holds) // 2
+        if proved(_float(middle)):
+            holds = middle
+        else:
+            fails = middle
+    return _float(holds)
+
+
+def _position(x: float) -> int:
+    """The place of a non-negative float among all of them, in order."""
+    place: int = struct.unpack("<q", struct.pack("<d", x))[0]
+    return place
+
+
+def _float(position: int) -> float:
+    x: float = struct.unpack("<d", struct.pack("<q", position))[0]
+    return x
