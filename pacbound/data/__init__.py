@@ -1,0 +1,9 @@
+"""Data sets: named ones that are fetched and checked, and a user's own `.npz` files."""
+
+from __future__ import annotations
+
+from pacbound.data.catalogue import catalogue
+from pacbound.data.dataset import Dataset, as_floats
+from pacbound.data.loading import fetch, load
+
+__all__ = ["Dataset", "as_floats", "catalogue", "fetch", "load"]

@@ -1,0 +1,72 @@
+"""The local cache: canonical files on disk, trusted only as far as their hash."""
+
+from __future__ import annotations
+
+import logging
+import os
+from pathlib import Path
+
+from pacbound.data.entry import CanonicalFile, Entry
+from pacbound.errors import BadInput
+from pacbound.files import write_whole
+
+__all__ = ["cache_folder", "is_cached", "keep", "recall"]
+
+_log = logging.getLogger(__name__)
+
+
+def cache_folder() -> Path:
+    """`$PACBOUND_DATA`, or the platform's cache folder."""
+    if chosen := os.environ.get("PACBOUND_DATA"):
+        return Path(chosen).expanduser()
+    import platformdirs
+
+    return Path(platformdirs.user_cache_dir("pacbound"))
+
+
+def path_of(entry: Entry, file: CanonicalFile) -> Path:
+    """Where a file of a data set is kept."""
+    return cache_folder() / entry.name / file.name
+
+
+def is_cached(entry: Entry) -> bool:
+    """Whether all files are there in the right size (the hash is checked when they are read)."""
+    try:
+        return all(path_of(entry, file).stat().st_size == file.size for file in entry.files)
+    except OSError:
+        return False
+
+
+def recall(entry: Entry) -> dict[str, bytes]:
+    """The cached files that are what they should be."""
+    found = {}
+    for file in entry.files:
+        path = path_of(entry, file)
+        try:
+            content = path.read_bytes()
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            _log.warning("cannot read %s (%s); getting it anew", path, error.strerror)
+            continue
+        if file.matches(content):
+            found[file.name] = content
+        else:
+            _log.warning("%s in the cache is damaged; getting it anew", path)
+    return found
+
+
+def keep(entry: Entry, contents: dict[str, bytes]) -> None:
+    """Write checked files to the cache.
+
+    Two processes may do this at once: each file is written whole and both write the same bytes.
+    """
+    for file in entry.files:
+        if file.name in contents:
+            content = contents[file.name]
+            try:
+                write_whole(path_of(entry, file), lambda stream, c=content: stream.write(c))  # type: ignore[misc]
+            except BadInput as error:
+                raise BadInput(
+                    f"{error}; set PACBOUND_DATA to a folder that can be written"
+                ) from error

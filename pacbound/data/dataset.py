@@ -1,0 +1,96 @@
+"""A data set in memory: training examples, perhaps test examples, and their digest."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pacbound.errors import BadInput
+
+__all__ = ["Dataset", "as_floats"]
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """Classification examples, training and optionally test.
+
+    Valid when: inputs are uint8 or float32, labels are int64 in 0 … classes - 1, and there is one
+    label for each input. Anything else is refused when the data set is made.
+    """
+
+    name: str
+    train_inputs: NDArray[Any]  # (m, *input_shape)
+    train_labels: NDArray[np.int64]  # (m,)
+    test_inputs: NDArray[Any] | None
+    test_labels: NDArray[np.int64] | None
+    classes: int
+
+    def __post_init__(self) -> None:
+        self._check("training", self.train_inputs, self.train_labels)
+        if (self.test_inputs is None) != (self.test_labels is None):
+            raise BadInput(f"data set '{self.name}': give test inputs and test labels, or neither")
+        if self.test_inputs is not None and self.test_labels is not None:
+            self._check("test", self.test_inputs, self.test_labels)
+            if self.test_inputs.shape[1:] != self.input_shape:
+                raise BadInput(
+                    f"data set '{self.name}': test inputs have shape {self.test_inputs.shape[1:]}, "
+                    f"training inputs {self.input_shape}; give both the same shape"
+                )
+
+    def _check(self, part: str, inputs: NDArray[Any], labels: NDArray[np.int64]) -> None:
+        where = f"data set '{self.name}', {part} examples"
+        if inputs.dtype not in (np.uint8, np.float32):
+            raise BadInput(f"{where}: inputs are {inputs.dtype}; give uint8 or float32")
+        if labels.dtype != np.int64:
+            raise BadInput(f"{where}: labels are {labels.dtype}; give int64")
+        if inputs.ndim < 2 or labels.ndim != 1 or len(inputs) != len(labels) or not len(labels):
+            raise BadInput(
+                f"{where}: inputs of shape {inputs.shape} and labels of shape {labels.shape} do "
+                "not go together; give (m, …) and (m,) with m > 0"
+            )
+        if labels.min() < 0 or labels.max() >= self.classes:
+            raise BadInput(
+                f"{where}: labels go from {labels.min()} to {labels.max()}; "
+                f"give 0 to {self.classes - 1}"
+            )
+
+    @property
+    def m(self) -> int:
+        """The number of training examples."""
+        return len(self.train_labels)
+
+    @property
+    def input_shape(self) -> tuple[int, ...]:
+        """The shape of one input."""
+        return self.train_inputs.shape[1:]
+
+    @cached_property
+    def sha256(self) -> str:
+        """The digest that ties a certificate to its training examples.
+
+        It covers type, shape and bytes of inputs and labels, and the number of classes, but not
+        the name: a copy of the examples under another name is the same data.
+        """
+        digest = hashlib.sha256(f"pacbound-data/1 classes {self.classes}\n".encode())
+        for part, array in (("inputs", self.train_inputs), ("labels", self.train_labels)):
+            shape = " ".join(map(str, array.shape))
+            digest.update(f"{part} {array.dtype.name} {shape}\n".encode())
+            # Little-endian and row-major, so that every machine hashes the same bytes.
+            little = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
+            digest.update(little.data.cast("B"))
+        return digest.hexdigest()
+
+
+def as_floats(inputs: NDArray[Any]) -> NDArray[np.float32]:
+    """Pixels as float32 in [0, 1]; float32 inputs as they are."""
+    if inputs.dtype == np.uint8:
+        # Division in float32 is correctly rounded, so that every machine gets the same inputs.
+        return inputs.astype(np.float32) / np.float32(255)
+    if inputs.dtype == np.float32:
+        return inputs
+    raise BadInput(f"inputs are {inputs.dtype}; give uint8 or float32")

@@ -1,0 +1,44 @@
+"""What the catalogue knows about a data set before it has a byte of it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from pacbound.data.dataset import Dataset
+from pacbound.data.sources import Source
+
+__all__ = ["CanonicalFile", "Entry"]
+
+
+@dataclass(frozen=True)
+class CanonicalFile:
+    """A file of the data set as its authors published it, decompressed."""
+
+    name: str
+    size: int
+    sha256: str
+
+    def matches(self, content: bytes) -> bool:
+        """Whether these bytes are the published file."""
+        return len(content) == self.size and hashlib.sha256(content).hexdigest() == self.sha256
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A named data set: its files, where to look for them, and how they become examples."""
+
+    name: str
+    title: str
+    m: int
+    test_m: int
+    classes: int
+    files: tuple[CanonicalFile, ...]
+    sources: tuple[Source, ...]  # asked in this order
+    assemble: Callable[[Mapping[str, bytes]], Dataset]
+
+    @property
+    def size(self) -> int:
+        """Bytes of all its files."""
+        return sum(file.size for file in self.files)

@@ -1,0 +1,31 @@
+"""Packages that `apt-get` can download."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from pacbound.data.sources import SourceFailed
+from pacbound.data.sources.package import Package, run_client
+
+__all__ = ["AptPackage"]
+
+
+@dataclass(frozen=True)
+class AptPackage(Package):
+    """A Debian package, by name; its archive is read here and never installed."""
+
+    @property
+    def label(self) -> str:
+        return f"apt package {self.package}"
+
+    def download(self, folder: Path) -> None:
+        download = ["apt-get", "--quiet", "download", self.package]
+        try:
+            run_client(download, folder)
+        except SourceFailed as failure:
+            # A fresh system has no package lists yet. Only an administrator may fetch them.
+            if "Unable to locate package" not in str(failure) and "candidate" not in str(failure):
+                raise
+            run_client(["apt-get", "--quiet", "update"], folder)
+            run_client(download, folder)

