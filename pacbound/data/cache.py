@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 from pacbound.data.entry import CanonicalFile, Entry
@@ -56,17 +57,18 @@ def recall(entry: Entry) -> dict[str, bytes]:
     return found
 
 
-def keep(entry: Entry, contents: dict[str, bytes]) -> None:
+def keep(entry: Entry, contents: Mapping[str, bytes]) -> None:
     """Write checked files to the cache.
 
     Two processes may do this at once: each file is written whole and both write the same bytes.
     """
     for file in entry.files:
         if file.name in contents:
-            content = contents[file.name]
-            try:
-                write_whole(path_of(entry, file), lambda stream, c=content: stream.write(c))  # type: ignore[misc]
-            except BadInput as error:
-                raise BadInput(
-                    f"{error}; set PACBOUND_DATA to a folder that can be written"
-                ) from error
+            _write(path_of(entry, file), contents[file.name])
+
+
+def _write(path: Path, content: bytes) -> None:
+    try:
+        write_whole(path, lambda stream: stream.write(content))
+    except BadInput as error:
+        raise BadInput(f"{error}; set PACBOUND_DATA to a folder that can be written") from error

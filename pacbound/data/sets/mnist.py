@@ -37,7 +37,7 @@ def _from_csv(members: Mapping[str, bytes]) -> dict[str, bytes]:
 
 ENTRY = Entry(
     name="mnist",
-    title="handwritten digits, 28 × 28",
+    title="handwritten digits",
     m=60_000,
     test_m=10_000,
     classes=10,

@@ -20,12 +20,14 @@ class AptPackage(Package):
         return f"apt package {self.package}"
 
     def download(self, folder: Path) -> None:
-        download = ["apt-get", "--quiet", "download", self.package]
+        # Debian would wait two minutes for each server that does not answer.
+        apt = ["apt-get", "--quiet", "-o", "Acquire::http::Timeout=10", "-o", "Acquire::Retries=1"]
+        download = [*apt, "download", self.package]
         try:
             run_client(download, folder)
         except SourceFailed as failure:
             # A fresh system has no package lists yet. Only an administrator may fetch them.
             if "Unable to locate package" not in str(failure) and "candidate" not in str(failure):
                 raise
-            run_client(["apt-get", "--quiet", "update"], folder)
+            run_client([*apt, "update"], folder)
             run_client(download, folder)

@@ -1,4 +1,4 @@
-"""Chosen members of package archives, as bytes in memory.
+"""Compressed files and chosen members of package archives, as bytes in memory.
 
 Nothing is ever unpacked to disk: members are asked for by exact name, so that a hostile archive
 has no path to write to and no code to run.
@@ -6,20 +6,42 @@ has no path to write to and no code to run.
 
 from __future__ import annotations
 
+import gzip
 import io
+import subprocess
 import tarfile
 import zipfile
 import zlib
 from collections.abc import Sequence
 from lzma import LZMAError
 from pathlib import Path
-from typing import IO
+from typing import IO, Protocol
 
 from pacbound.data.sources import SourceFailed
 
-__all__ = ["read_members"]
+__all__ = ["LARGEST_FILE", "gunzip", "read_members"]
 
-_LARGEST_MEMBER = 1 << 29  # several times the largest file of any known set; stops zip bombs
+LARGEST_FILE = 1 << 29
+"""Several times the largest file of any data set; what is larger is a mistake or an attack."""
+
+_DAMAGED = (OSError, EOFError, ValueError, RuntimeError, zlib.error, LZMAError)
+_DAMAGED_ARCHIVE = (*_DAMAGED, zipfile.BadZipFile, tarfile.TarError)
+
+_AR_MAGIC = b"!<arch>\n"
+_AR_HEADER = 60
+
+
+class _Readable(Protocol):
+    def read(self, size: int, /) -> bytes: ...
+
+
+def gunzip(content: bytes, where: str) -> bytes:
+    """The decompressed content; `where` names it in errors."""
+    try:
+        with gzip.GzipFile(fileobj=io.BytesIO(content)) as stream:
+            return _read_bounded(stream, where)
+    except _DAMAGED as error:
+        raise SourceFailed(f"{where} is not a whole gzip file: {error}") from error
 
 
 def read_members(archive: Path, names: Sequence[str]) -> dict[str, bytes]:
@@ -29,15 +51,15 @@ def read_members(archive: Path, names: Sequence[str]) -> dict[str, bytes]:
             start = stream.read(8)
             stream.seek(0)
             if start == _AR_MAGIC:
-                found = _from_deb(stream, names)
+                found = _from_deb(archive, stream, names)
             elif start.startswith(b"PK"):
                 found = _from_zip(stream, names)
             elif start.startswith(b"\x1f\x8b"):
                 found = _from_tar(stream, names)
             else:
                 raise SourceFailed(f"{archive.name} is not an archive of a known kind")
-    except (OSError, EOFError, zipfile.BadZipFile, tarfile.TarError, LZMAError, zlib.error) as e:
-        raise SourceFailed(f"{archive.name} is damaged: {e}") from e
+    except _DAMAGED_ARCHIVE as error:
+        raise SourceFailed(f"{archive.name} is damaged: {error}") from error
     for name in names:
         if name not in found:
             raise SourceFailed(f"{archive.name} has no file {name}")
@@ -68,18 +90,14 @@ def _from_tar(stream: IO[bytes], names: Sequence[str]) -> dict[str, bytes]:
     return found
 
 
-def _read_bounded(member: IO[bytes], name: str) -> bytes:
-    content = member.read(_LARGEST_MEMBER + 1)
-    if len(content) > _LARGEST_MEMBER:
+def _read_bounded(member: _Readable, name: str) -> bytes:
+    content = member.read(LARGEST_FILE + 1)
+    if len(content) > LARGEST_FILE:
         raise SourceFailed(f"{name} is too large to be the data")
     return content
 
 
-_AR_MAGIC = b"!<arch>\n"
-_AR_HEADER = 60
-
-
-def _from_deb(stream: IO[bytes], names: Sequence[str]) -> dict[str, bytes]:
+def _from_deb(archive: Path, stream: IO[bytes], names: Sequence[str]) -> dict[str, bytes]:
     """A Debian package is an `ar` archive whose member data.tar.* holds the files."""
     stream.seek(len(_AR_MAGIC))
     while len(header := stream.read(_AR_HEADER)) == _AR_HEADER:
@@ -91,6 +109,15 @@ def _from_deb(stream: IO[bytes], names: Sequence[str]) -> dict[str, bytes]:
         if member in ("data.tar", "data.tar.xz", "data.tar.gz", "data.tar.bz2"):
             return _from_tar(io.BytesIO(stream.read(size)), names)
         if member.startswith("data.tar"):
-            raise SourceFailed(f"the package is compressed as {member}, which cannot be read here")
+            return _from_tar(io.BytesIO(_decompressed_by_dpkg(archive)), names)
         stream.seek(size + size % 2, io.SEEK_CUR)
     raise SourceFailed("the package has no data.tar")
+
+
+def _decompressed_by_dpkg(archive: Path) -> bytes:
+    """The tar inside a Debian package whose compression Python cannot read (zstd)."""
+    command = ["dpkg-deb", "--fsys-tarfile", str(archive.resolve())]
+    try:
+        return subprocess.run(command, capture_output=True, check=True, timeout=60).stdout
+    except (OSError, subprocess.SubprocessError) as error:
+        raise SourceFailed(f"dpkg-deb cannot read {archive.name}") from error

@@ -6,6 +6,7 @@ never installed and never imported.
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import tempfile
@@ -72,6 +73,7 @@ def run_client(command: Sequence[str], folder: Path) -> None:
             text=True,
             errors="replace",
             timeout=_PATIENCE,
+            env=os.environ | {"LC_ALL": "C"},  # complaints in one language
         )
     except FileNotFoundError:
         raise SourceFailed(f"{command[0]} is not installed") from None

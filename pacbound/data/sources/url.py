@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import gzip
 import http.client
 import urllib.error
 import urllib.request
-import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pacbound.data.sources import Progress, SourceFailed
+from pacbound.data.sources.archives import LARGEST_FILE, gunzip
 
 __all__ = ["Mirrors"]
 
 _PATIENCE = 5.0  # seconds to connect, and between two pieces of an answer
 _PIECE = 1 << 18
-_LARGEST_FILE = 1 << 29
 
 
 @dataclass(frozen=True)
@@ -36,10 +34,13 @@ class Mirrors:
                 return {name: _fetch(f"{address}{name}.gz", progress) for name in wanted}
             except urllib.error.HTTPError as error:
                 reason = f"{address} answers {error.code} {error.reason}"
-            except (OSError, EOFError, http.client.HTTPException, zlib.error) as error:
-                # A closed network would make every further address wait as long as this one.
-                cause = getattr(error, "reason", error)
-                raise SourceFailed(f"{address} does not answer: {cause}") from error
+            except urllib.error.URLError as error:
+                # On a closed network every further address would be waited for in vain.
+                raise SourceFailed(f"{address} cannot be reached: {error.reason}") from error
+            except (OSError, http.client.HTTPException) as error:
+                reason = f"{address} breaks off: {error}"
+            except SourceFailed as failure:
+                reason = str(failure)
         raise SourceFailed(reason)
 
 
@@ -53,7 +54,7 @@ def _fetch(url: str, progress: Progress) -> bytes:
         while piece := answer.read(_PIECE):
             pieces.append(piece)
             done += len(piece)
-            if done > _LARGEST_FILE:
+            if done > LARGEST_FILE:
                 raise SourceFailed(f"{url} is too large to be the data")
             progress(description, done, total)
-    return gzip.decompress(b"".join(pieces))
+    return gunzip(b"".join(pieces), url)

@@ -1,0 +1,175 @@
+"""`pacbound data`: the data sets that go by name, and how to get them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from pacbound.data.sources import Progress
+
+__all__ = ["data", "fetching_bar"]
+
+_as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
+
+
+@click.group()
+def data() -> None:
+    """List the named data sets, get them, or hand their files over.
+
+    Files are kept in the platform's cache folder, or in $PACBOUND_DATA. They are accepted only
+    if their sha256 is that of the published files.
+
+    \b
+    Examples:
+      pacbound data list
+      pacbound data get mnist
+      pacbound data add mnist train-images-idx3-ubyte.gz train-labels-idx1-ubyte.gz
+    """
+
+
+@data.command("list")
+@_as_json
+def list_(as_json: bool) -> None:
+    """Show every named data set and whether it is in the cache.
+
+    \b
+    Examples:
+      pacbound data list
+      pacbound data list --json
+    """
+    from pacbound.data import catalogue
+    from pacbound.data.cache import is_cached
+
+    entries = catalogue().values()
+    if as_json:
+        rows = [
+            {
+                "name": entry.name,
+                "title": entry.title,
+                "m": entry.m,
+                "test_m": entry.test_m,
+                "classes": entry.classes,
+                "bytes": entry.size,
+                "cached": is_cached(entry),
+            }
+            for entry in entries
+        ]
+        click.echo(json.dumps(rows, indent=2, ensure_ascii=False))
+        return
+
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table("name", "what")
+    for column in ("train", "test", "classes", "size"):
+        table.add_column(column, justify="right")
+    table.add_column("cached")
+    for entry in entries:
+        table.add_row(
+            entry.name,
+            entry.title,
+            f"{entry.m:,}",
+            f"{entry.test_m:,}",
+            str(entry.classes),
+            f"{entry.size / 1e6:.1f} MB",
+            "yes" if is_cached(entry) else "no",
+        )
+    Console().print(table)
+
+
+@data.command()
+@click.argument("name")
+@_as_json
+def get(name: str, as_json: bool) -> None:
+    """Get the data set NAME into the cache, from the first source that answers.
+
+    \b
+    Examples:
+      pacbound data get mnist
+      PACBOUND_DATA=/big/disk pacbound data get fashion-mnist --json
+    """
+    from pacbound.data import fetch, load
+
+    with fetching_bar() as progress:
+        fetched = fetch(name, progress)
+    examples = load(name)
+    if as_json:
+        result = {
+            "name": name,
+            "m": examples.m,
+            "test_m": 0 if examples.test_labels is None else len(examples.test_labels),
+            "classes": examples.classes,
+            "sha256": examples.sha256,
+            "sources": list(fetched.sources),
+            "folder": str(fetched.folder),
+        }
+        click.echo(json.dumps(result, indent=2))
+    else:
+        click.echo(f"{name}: {examples.m:,} training examples, {examples.classes} classes")
+        click.echo(f"sha256 {examples.sha256}")
+        click.echo(f"from {', '.join(fetched.sources)}, in {fetched.folder}")
+
+
+@data.command()
+@click.argument("name")
+@click.argument("files", nargs=-1, required=True, metavar="FILE…", type=click.Path(path_type=Path))
+@_as_json
+def add(name: str, files: tuple[Path, ...], as_json: bool) -> None:
+    """Add files of the data set NAME that you have to the cache.
+
+    A FILE is known by its content, whatever it is called: a published file, the same gzipped, or
+    the archive of a package that carries the data set.
+
+    \b
+    Examples:
+      pacbound data add mnist train-images-idx3-ubyte.gz train-labels-idx1-ubyte.gz
+      pacbound data add fashion-mnist ~/Downloads/*-ubyte.gz
+    """
+    from pacbound.data import add as add_files
+
+    added = add_files(name, files)
+    if as_json:
+        result = {
+            "name": name,
+            "added": list(added.files),
+            "missing": list(added.missing),
+            "folder": str(added.folder),
+        }
+        click.echo(json.dumps(result, indent=2))
+    else:
+        click.echo(f"{name}: added {', '.join(added.files)} to {added.folder}")
+        if added.missing:
+            click.echo(f"{name}: still missing {', '.join(added.missing)}")
+        else:
+            click.echo(f"{name}: complete")
+
+
+@contextmanager
+def fetching_bar() -> Iterator[Progress]:
+    """A progress bar on stderr for `pacbound.data.load` and `fetch`, gone when they are done."""
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        DownloadColumn(),
+        TimeElapsedColumn(),
+    )
+    console = Console(stderr=True)
+    # In a log file a bar would leave nothing but blank lines.
+    with Progress(
+        *columns, console=console, transient=True, disable=not console.is_terminal
+    ) as bar:
+        task = bar.add_task("", total=None)
+
+        def report(description: str, done: int, total: int | None) -> None:
+            bar.update(task, description=description, completed=done, total=total)
+
+        yield report
