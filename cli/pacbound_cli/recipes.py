@@ -1,0 +1,49 @@
+"""`pacbound recipes`: the named experiments."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from pacbound_cli.options import json_option
+
+__all__ = ["recipes"]
+
+
+@click.group(invoke_without_command=True)
+@json_option
+@click.pass_context
+def recipes(context: click.Context, as_json: bool) -> None:
+    """List the recipes, or show one.
+
+    \b
+    Examples:
+      pacbound recipes
+      pacbound recipes show mlp-600
+    """
+    if context.invoked_subcommand is not None:
+        return
+    from pacbound.recipes import recipe_names, recipe_text
+
+    about = {name: recipe_text(name).partition("\n")[0].lstrip("# ") for name in recipe_names()}
+    if as_json:
+        click.echo(json.dumps(about))
+    else:
+        for name, text in about.items():
+            click.echo(f"{name:12s} {text}")
+
+
+@recipes.command()
+@click.argument("name")
+@json_option
+def show(name: str, as_json: bool) -> None:
+    """Show the settings of the recipe NAME.
+
+    \b
+    Example:
+      pacbound recipes show mlp-600
+    """
+    from pacbound.recipes import recipe, recipe_text
+
+    click.echo(json.dumps(recipe(name).to_mapping()) if as_json else recipe_text(name), nl=as_json)

@@ -1,0 +1,134 @@
+"""`pacbound train`: minimise a bound and leave a checkpoint."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pacbound_cli.options import json_option, threads_option
+
+if TYPE_CHECKING:
+    from pacbound.training.log import EpochRecord
+    from pacbound.training.loop import Step
+
+__all__ = ["train"]
+
+
+@click.command()
+@click.argument("recipe")
+@click.option("--posterior", help="diag, k-diag or k-linear.")
+@click.option("--objective", help="quadratic, kl-inverse, catoni, catoni-trained or pinsker.")
+@click.option("--epochs", type=int, help="Passes over the data.")
+@click.option("--seed", type=int, help="Of batches and noise; the prior has its own, prior_seed.")
+@click.option("--data", help="A data set's name, or the path of an .npz file.")
+@click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Any other setting.")
+@click.option("--resume", is_flag=True, help="Continue the run that left the checkpoint.")
+@click.option("--force", is_flag=True, help="Replace a checkpoint that exists.")
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), help="The checkpoint [RECIPE-POSTERIOR.pt]."
+)
+@threads_option
+@json_option
+def train(
+    recipe: str,
+    overrides: tuple[str, ...],
+    resume: bool,
+    force: bool,
+    output: Path | None,
+    threads: int | None,
+    as_json: bool,
+    **flags: Any,
+) -> None:
+    """Train RECIPE and leave a checkpoint that can be certified.
+
+    A run that was stopped, by Ctrl-C or worse, loses at most one epoch: the same command with
+    --resume continues it and ends with the same weights.
+
+    \b
+    Examples:
+      pacbound train mlp-600
+      pacbound train mlp-600 --posterior diag --epochs 20 -o diag.pt
+      pacbound train mlp-600 --data mine.npz --set hidden=[200] --set smoothing=0
+    """
+    from pacbound.data import load
+    from pacbound.errors import BadInput
+    from pacbound.recipes import parse_override
+    from pacbound.recipes import recipe as named_recipe
+    from pacbound.training.log import TrainingLog
+    from pacbound.training.loop import log_path
+    from pacbound.training.loop import train as run
+    from pacbound_cli.data import fetching_bar
+
+    given = {key: value for key, value in flags.items() if value is not None}
+    settings = named_recipe(recipe, {**given, **dict(parse_override(text) for text in overrides)})
+    path = output or Path(f"{recipe}-{settings.posterior}.pt")
+    if resume and not path.exists():
+        raise BadInput(f"there is no checkpoint {path} to resume")
+    if path.exists() and not resume and not force:
+        raise BadInput(f"{path} exists: continue it with --resume or replace it with --force")
+    with fetching_bar() as progress:
+        data = load(settings.data, progress)
+    if threads is not None:
+        import torch
+
+        torch.set_num_threads(threads)
+    with _training_progress() as (on_step, on_epoch):
+        try:
+            run(settings, data, path, resume, on_step, on_epoch)
+        except KeyboardInterrupt:
+            click.echo(f"stopped; the same command with --resume continues {path}", err=True)
+            raise click.exceptions.Exit(130) from None
+    last = TrainingLog(log_path(path)).records()[-1]
+    if as_json:
+        click.echo(json.dumps({"checkpoint": str(path), **asdict(last)}))
+    else:
+        click.echo(f"{path}: bound {last.bound:.2%} (risk {last.risk:.2%}, KL {last.kl:.0f})")
+        click.echo(f"next: pacbound certify {path}")
+
+
+@contextmanager
+def _training_progress() -> Iterator[tuple[Any, Any]]:
+    """A bar with the live risk, KL and bound on a terminal; one line per epoch elsewhere."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    console = Console(stderr=True)
+    if not console.is_terminal:
+
+        def on_epoch(record: EpochRecord) -> None:
+            click.echo(
+                f"epoch {record.epoch:3d}  risk {record.risk:.4f}  KL {record.kl:6.0f}  "
+                f"bound {record.bound:.4f}  {record.seconds:.0f} s",
+                err=True,
+            )
+
+        yield (lambda step: None), on_epoch
+        return
+    columns = [
+        TextColumn("epoch {task.fields[epoch]}"),
+        BarColumn(),
+        TextColumn("risk {task.fields[risk]:.2%}  KL {task.fields[kl]:.0f}"),
+        TextColumn("[bold]bound {task.fields[bound]:.2%}"),
+        TimeRemainingColumn(),
+    ]
+    with Progress(*columns, console=console) as progress:
+        task = progress.add_task("", epoch="-", risk=1.0, kl=0.0, bound=1.0)
+
+        def on_step(step: Step) -> None:
+            progress.update(
+                task,
+                total=step.epochs * step.steps,
+                completed=(step.epoch - 1) * step.steps + step.step,
+                epoch=f"{step.epoch}/{step.epochs}",
+                risk=step.risk,
+                kl=step.kl,
+                bound=step.bound,
+            )
+
+        yield on_step, (lambda record: None)

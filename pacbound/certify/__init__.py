@@ -1,0 +1,1 @@
+"""Certification: the budget, the KL in outward-rounded numbers, the risk, and the certificate."""

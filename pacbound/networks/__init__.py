@@ -1,0 +1,1 @@
+"""Networks, the prior's centre, and how a plain network becomes stochastic."""

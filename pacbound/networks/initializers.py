@@ -1,0 +1,102 @@
+"""Where the prior is centred: a random initialisation that a name and a seed determine."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Callable
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from pacbound.errors import BadInput, unknown_name
+from pacbound.seeds import derive
+
+__all__ = ["INITIALIZERS", "prior_center", "tensors_digest"]
+
+Draw = Callable[[np.random.Generator, tuple[int, ...], int, bool], np.ndarray]
+
+
+def _fan_in_uniform(
+    generator: np.random.Generator, shape: tuple[int, ...], fan_in: int, bias: bool
+) -> np.ndarray:
+    limit = 1 / math.sqrt(fan_in)
+    return generator.uniform(-limit, limit, shape)
+
+
+def _he_normal(
+    generator: np.random.Generator, shape: tuple[int, ...], fan_in: int, bias: bool
+) -> np.ndarray:
+    return np.zeros(shape) if bias else generator.normal(0, math.sqrt(2 / fan_in), shape)
+
+
+def _xavier_uniform(
+    generator: np.random.Generator, shape: tuple[int, ...], fan_in: int, bias: bool
+) -> np.ndarray:
+    if bias:
+        return np.zeros(shape)
+    fan_out = shape[0] * math.prod(shape[2:])
+    limit = math.sqrt(6 / (fan_in + fan_out))
+    return generator.uniform(-limit, limit, shape)
+
+
+def _orthogonal(
+    generator: np.random.Generator, shape: tuple[int, ...], fan_in: int, bias: bool
+) -> np.ndarray:
+    if bias:
+        return np.zeros(shape)
+    rows, columns = shape[0], math.prod(shape[1:])
+    gaussian = generator.normal(size=(max(rows, columns), min(rows, columns)))
+    q, r = np.linalg.qr(gaussian)
+    q = q * np.sign(np.diag(r))
+    return (q if rows >= columns else q.T).reshape(shape)
+
+
+def _zeros(
+    generator: np.random.Generator, shape: tuple[int, ...], fan_in: int, bias: bool
+) -> np.ndarray:
+    return np.zeros(shape)
+
+
+INITIALIZERS: dict[str, Draw] = {
+    "fan-in-uniform": _fan_in_uniform,
+    "he-normal": _he_normal,
+    "xavier-uniform": _xavier_uniform,
+    "orthogonal": _orthogonal,
+    "zeros": _zeros,
+}
+
+
+def prior_center(module: nn.Module, initializer: str, seed: int) -> dict[str, Tensor]:
+    """The prior's centre for every parameter of a module, from an initialiser and a seed.
+
+    Each tensor has a stream of its own, so the centre of one layer does not depend on the
+    others. NumPy's bit generators give the same stream on every platform.
+    """
+    if initializer not in INITIALIZERS:
+        raise unknown_name("initializer", initializer, INITIALIZERS)
+    if seed < 0:
+        raise BadInput(f"prior seed must be 0 or more, not {seed}")
+    draw = INITIALIZERS[initializer]
+    shapes = {name: tuple(parameter.shape) for name, parameter in module.named_parameters()}
+    center = {}
+    for name, shape in shapes.items():
+        layer, _, leaf = name.rpartition(".")
+        is_bias = leaf == "bias"
+        weight_shape = shapes[f"{layer}.weight" if layer else "weight"] if is_bias else shape
+        stream = derive("prior center", initializer, seed, name, list(shape))
+        generator = np.random.Generator(np.random.Philox(int(stream, 16) % 2**128))
+        values = draw(generator, shape, math.prod(weight_shape[1:]), is_bias)
+        center[name] = torch.from_numpy(values.astype(np.float32))
+    return center
+
+
+def tensors_digest(tensors: dict[str, Tensor]) -> str:
+    """SHA-256 of named tensors: names, types, shapes and bytes."""
+    digest = hashlib.sha256()
+    for name in sorted(tensors):
+        array = tensors[name].detach().cpu().contiguous().numpy()
+        digest.update(f"{name} {array.dtype.str} {list(array.shape)}\n".encode())
+        digest.update(array.tobytes())
+    return digest.hexdigest()

@@ -1,0 +1,20 @@
+"""Posteriors q over one weight tensor: W = M + noise(E), E standard normal."""
+
+from __future__ import annotations
+
+from pacbound.errors import unknown_name
+from pacbound.posteriors.base import Posterior
+from pacbound.posteriors.diag import Diag
+from pacbound.posteriors.k_diag import KDiag
+from pacbound.posteriors.k_linear import KLinear
+
+__all__ = ["POSTERIORS", "Diag", "KDiag", "KLinear", "Posterior", "posterior_named"]
+
+POSTERIORS: dict[str, type[Posterior]] = {"diag": Diag, "k-diag": KDiag, "k-linear": KLinear}
+
+
+def posterior_named(name: str) -> type[Posterior]:
+    """The posterior family of that name."""
+    if name not in POSTERIORS:
+        raise unknown_name("posterior", name, POSTERIORS)
+    return POSTERIORS[name]

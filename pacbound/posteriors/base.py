@@ -1,0 +1,66 @@
+"""What every posterior offers."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+import torch
+from torch import Tensor, nn
+
+__all__ = ["Posterior", "along_mode"]
+
+
+class Posterior(nn.Module, ABC):
+    """A distribution over one tensor: W = M + noise(E) with E standard normal.
+
+    Arguments:
+        center: Where the mean starts: the prior's centre.
+        scale: The standard deviation that every entry starts with.
+    """
+
+    mean: nn.Parameter
+
+    def __init__(self, center: Tensor) -> None:
+        super().__init__()
+        self.mean = nn.Parameter(center.clone())
+
+    @property
+    def shape(self) -> torch.Size:
+        """The shape of W."""
+        return self.mean.shape
+
+    @abstractmethod
+    def noise(self, standard_normal: Tensor) -> Tensor:
+        """W − M for one draw of E, in the shape of W."""
+
+    def sample(self, standard_normal: Tensor) -> Tensor:
+        """W for one draw of E."""
+        return self.mean + self.noise(standard_normal)
+
+    @abstractmethod
+    def log_det(self) -> Tensor:
+        """log |det ∂W/∂E|, which is the same for every E."""
+
+    @abstractmethod
+    def trace(self) -> Tensor:
+        """E‖W − M‖², the trace of the covariance."""
+
+    @abstractmethod
+    def scales(self) -> list[Tensor]:
+        """Every scale of the family; all must be finite and positive."""
+
+    def local_noise(self, inputs: Tensor, standard_normal: Tensor) -> Tensor:
+        """x(W − M)ᵀ for every row x of `inputs`, each row with its own independent W.
+
+        Valid when: W is the weight of a dense layer; shape (out, in).
+
+        Arguments:
+            inputs: (batch, in)
+            standard_normal: (batch, out)
+        """
+        raise NotImplementedError
+
+
+def along_mode(tensor: Tensor, matrix: Tensor, mode: int) -> Tensor:
+    """Multiply every fibre of the tensor along one mode by the matrix."""
+    return torch.tensordot(tensor, matrix, dims=([mode], [1])).movedim(-1, mode)

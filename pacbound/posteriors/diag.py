@@ -1,0 +1,47 @@
+"""Diag: independent normal entries, W = M + S∘E."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+from pacbound.posteriors.base import Posterior
+
+__all__ = ["Diag", "root_of_variance"]
+
+
+class Diag(Posterior):
+    """W = M + S∘E: every entry has its own scale, none are correlated.
+
+    Example:
+        >>> q = Diag(torch.zeros(2, 3), scale=0.5)
+        >>> float(q.trace())
+        1.5
+    """
+
+    def __init__(self, center: Tensor, scale: float) -> None:
+        super().__init__(center)
+        self.log_scale = nn.Parameter(torch.full_like(center, math.log(scale)))
+
+    def noise(self, standard_normal: Tensor) -> Tensor:
+        return self.log_scale.exp() * standard_normal
+
+    def log_det(self) -> Tensor:
+        return self.log_scale.sum()
+
+    def trace(self) -> Tensor:
+        return (2 * self.log_scale).exp().sum()
+
+    def scales(self) -> list[Tensor]:
+        return [self.log_scale.exp()]
+
+    def local_noise(self, inputs: Tensor, standard_normal: Tensor) -> Tensor:
+        variance = inputs.square() @ (2 * self.log_scale).exp().T  # (batch, out)
+        return root_of_variance(variance) * standard_normal
+
+
+def root_of_variance(variance: Tensor) -> Tensor:
+    """√v with a finite gradient where v = 0 (a row of inputs that are all zero)."""
+    return (variance + 1e-30).sqrt()

@@ -1,0 +1,51 @@
+"""K-Diag: one scale vector for each mode, W = M + diag(u) E diag(v)."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+from pacbound.posteriors.base import Posterior
+from pacbound.posteriors.diag import root_of_variance
+
+__all__ = ["KDiag"]
+
+
+class KDiag(Posterior):
+    """W = M + diag(u) E diag(v): a Kronecker product of diagonal covariances.
+
+    Tensors of any order have one scale vector for each mode.
+    """
+
+    def __init__(self, center: Tensor, scale: float) -> None:
+        super().__init__(center)
+        share = math.log(scale) / max(center.dim(), 1)
+        self.log_scales = nn.ParameterList(
+            nn.Parameter(center.new_full((size,), share)) for size in center.shape
+        )
+
+    def noise(self, standard_normal: Tensor) -> Tensor:
+        noise = standard_normal
+        for mode, log_scale in enumerate(self.log_scales):
+            others = [1] * noise.dim()
+            others[mode] = -1
+            noise = noise * log_scale.exp().view(others)
+        return noise
+
+    def log_det(self) -> Tensor:
+        entries = self.mean.numel()
+        terms = [entries // len(log_scale) * log_scale.sum() for log_scale in self.log_scales]
+        return torch.stack(terms).sum()
+
+    def trace(self) -> Tensor:
+        return torch.stack([(2 * log_scale).exp().sum() for log_scale in self.log_scales]).prod()
+
+    def scales(self) -> list[Tensor]:
+        return [log_scale.exp() for log_scale in self.log_scales]
+
+    def local_noise(self, inputs: Tensor, standard_normal: Tensor) -> Tensor:
+        out_scale, in_scale = self.scales()
+        variance = (inputs * in_scale).square().sum(1, keepdim=True)  # (batch, 1)
+        return root_of_variance(variance) * standard_normal * out_scale

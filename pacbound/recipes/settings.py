@@ -1,0 +1,127 @@
+"""The settings of a training run: a frozen dataclass, from YAML and `key=value` overrides."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+from pacbound.errors import BadInput, unknown_name
+
+__all__ = ["Settings"]
+
+
+def _one_of(*names: str) -> Callable[[Any], bool]:
+    return lambda value: value in names
+
+
+def _whole(least: int) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, int) and not isinstance(value, bool) and value >= least
+
+
+def _between(low: float, high: float) -> Callable[[Any], bool]:
+    return (
+        lambda value: isinstance(value, int | float)
+        and not isinstance(value, bool)
+        and low <= value <= high
+    )
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Everything that determines a training run.
+
+    The first group describes the prior: what is chosen there by looking at data is paid for in
+    the certificate. The rest is free: the bound holds for every posterior at once.
+    """
+
+    recipe: str
+    data: str
+    # the prior
+    network: str
+    hidden: tuple[int, ...]
+    initializer: str
+    prior_seed: int
+    input_scale: float
+    smoothing: float
+    variance_groups: str
+    trials: int
+    # the posterior and its optimisation
+    posterior: str
+    objective: str
+    prior_variance: str
+    initial_scale: float
+    epochs: int
+    batch: int
+    learning_rate: float
+    schedule: str
+    warm_start_epochs: int
+    averaging: float
+    delta: float
+    seed: int
+
+    def __post_init__(self) -> None:
+        for name, (valid, expected) in _RULES.items():
+            if not valid(getattr(self, name)):
+                raise BadInput(f"setting {name} must be {expected}, not {getattr(self, name)!r}")
+
+    @classmethod
+    def from_mapping(cls, values: Mapping[str, Any]) -> Settings:
+        """Settings from parsed YAML or from a checkpoint; every key must be there."""
+        names = [field.name for field in fields(cls)]
+        for key in values:
+            if key not in names:
+                raise unknown_name("setting", str(key), names)
+        missing = [name for name in names if name not in values]
+        if missing:
+            raise BadInput(f"the settings lack {', '.join(missing)}")
+        converted = dict(values)
+        if isinstance(converted["hidden"], list):
+            converted["hidden"] = tuple(converted["hidden"])
+        for name in ("input_scale", "smoothing", "initial_scale", "learning_rate", "averaging"):
+            if isinstance(converted[name], int) and not isinstance(converted[name], bool):
+                converted[name] = float(converted[name])
+        return cls(**converted)
+
+    def to_mapping(self) -> dict[str, Any]:
+        """The inverse of `from_mapping`, of plain types."""
+        return {**asdict(self), "hidden": list(self.hidden)}
+
+
+_RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "recipe": (lambda value: isinstance(value, str), "a name"),
+    "data": (lambda value: isinstance(value, str) and bool(value), "a data set or a path"),
+    "network": (_one_of("mlp"), "mlp"),
+    "hidden": (
+        lambda value: isinstance(value, tuple) and all(_whole(1)(size) for size in value),
+        "a list of positive layer sizes, such as [600] or [600, 600]",
+    ),
+    "initializer": (lambda value: isinstance(value, str), "the name of an initializer"),
+    "prior_seed": (_whole(0), "a whole number of 0 or more"),
+    "input_scale": (_between(1e-3, 1e3), "a positive number"),
+    "smoothing": (_between(0, 100), "a length in pixels, 0 for none"),
+    "variance_groups": (_one_of("layer", "network"), "layer or network"),
+    "trials": (_whole(1), "a whole number of 1 or more"),
+    "posterior": (lambda value: isinstance(value, str), "the name of a posterior"),
+    "objective": (lambda value: isinstance(value, str), "the name of an objective"),
+    "prior_variance": (_one_of("profiled", "trained"), "profiled or trained"),
+    "initial_scale": (_between(1e-6, 10), "a positive number"),
+    "epochs": (_whole(1), "a whole number of 1 or more"),
+    "batch": (_whole(1), "a whole number of 1 or more"),
+    "learning_rate": (
+        lambda value: _between(0, math.inf)(value) and 0 < value < math.inf,
+        "a positive number",
+    ),
+    "schedule": (_one_of("cosine", "constant"), "cosine or constant"),
+    "warm_start_epochs": (_whole(0), "a whole number of 0 or more"),
+    "averaging": (
+        lambda value: _between(0, 1)(value) and value < 1,
+        "a decay of at least 0 (off) and below 1",
+    ),
+    "delta": (
+        lambda value: _between(0, 1)(value) and 0 < value < 1,
+        "a probability between 0 and 1",
+    ),
+    "seed": (_whole(0), "a whole number of 0 or more"),
+}

@@ -1,0 +1,1 @@
+"""Training: objectives, schedules, averaging, checkpoints and the loop."""

@@ -1,0 +1,123 @@
+"""Checkpoints: what training leaves behind, written whole, read with suspicion."""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from pacbound.errors import BadInput
+from pacbound.files import write_whole
+from pacbound.networks.stochastic import StochasticNetwork
+from pacbound.recipes import Settings
+
+__all__ = ["Checkpoint", "file_digest", "restore_posterior"]
+
+FORMAT = "pacbound-checkpoint/1"
+FIELDS = {"format", "settings", "data", "prior_sha256", "epoch", "posterior", "training"}
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """The posterior's parameters, and what produced them.
+
+    The prior's centre is not in it: whoever needs the centre makes it again from its seed and
+    compares it with `prior_sha256`.
+    """
+
+    settings: Settings
+    data: dict[str, Any]  # name, sha256, m, classes, input_shape
+    prior_sha256: str
+    epoch: int
+    posterior: dict[str, Tensor]
+    training: dict[str, Any] | None  # the optimiser's state; None when training has finished
+
+    def save(self, path: Path) -> None:
+        """Write it whole or not at all."""
+        content = {
+            "format": FORMAT,
+            "settings": self.settings.to_mapping(),
+            "data": self.data,
+            "prior_sha256": self.prior_sha256,
+            "epoch": self.epoch,
+            "posterior": self.posterior,
+            "training": self.training,
+        }
+        write_whole(path, lambda stream: torch.save(content, stream))
+
+    @classmethod
+    def load(cls, path: Path) -> Checkpoint:
+        """Read a checkpoint; a pickle that asks for anything but tensors is refused, not run."""
+        try:
+            content = torch.load(path, map_location="cpu", weights_only=True)
+        except OSError as error:
+            raise BadInput(f"cannot read {path}: {error.strerror or error}") from error
+        except (RuntimeError, EOFError, ValueError, KeyError, pickle.UnpicklingError) as error:
+            unsafe = "weights_only" in str(error) or "Unsupported" in str(error)
+            why = "it asks to run code" if unsafe else "it is truncated or of another kind"
+            raise BadInput(f"{path} is not a pacbound checkpoint: {why}") from error
+        if not isinstance(content, dict) or content.get("format") != FORMAT:
+            raise BadInput(f"{path} is not a pacbound checkpoint of format {FORMAT}")
+        if set(content) != FIELDS:
+            odd = ", ".join(sorted(map(str, set(content) ^ FIELDS)))
+            raise BadInput(f"{path}: missing or unknown fields: {odd}")
+        if not isinstance(content["settings"], dict) or not _describes_data(content["data"]):
+            raise BadInput(f"{path}: its settings or its data description cannot be read")
+        posterior = content["posterior"]
+        if not isinstance(posterior, dict) or not all(
+            isinstance(value, Tensor) for value in posterior.values()
+        ):
+            raise BadInput(f"{path}: its posterior is not a set of named tensors")
+        if not isinstance(content["epoch"], int) or not isinstance(content["prior_sha256"], str):
+            raise BadInput(f"{path}: its epoch or its prior digest cannot be read")
+        try:
+            settings = Settings.from_mapping(content["settings"])
+        except BadInput as error:
+            raise BadInput(f"{path}: {error}") from error
+        return cls(
+            settings=settings,
+            data=content["data"],
+            prior_sha256=content["prior_sha256"],
+            epoch=content["epoch"],
+            posterior=posterior,
+            training=content["training"],
+        )
+
+
+def _describes_data(data: object) -> bool:
+    kinds = {"name": str, "sha256": str, "m": int, "classes": int, "input_shape": list}
+    return isinstance(data, dict) and {k: type(v) for k, v in data.items()} == kinds
+
+
+def file_digest(path: Path) -> str:
+    """SHA-256 of a file's bytes."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def restore_posterior(network: StochasticNetwork, posterior: dict[str, Tensor]) -> None:
+    """Put a checkpoint's tensors into a network, refusing any that do not fit or make sense."""
+    expected = network.state_dict()
+    odd = sorted(set(expected) ^ set(posterior))
+    if odd:
+        raise BadInput(f"the checkpoint does not fit its recipe: missing or unknown tensor {odd[0]}")
+    for name, value in posterior.items():
+        if value.shape != expected[name].shape:
+            raise BadInput(
+                f"the checkpoint does not fit its recipe: {name} has shape "
+                f"{tuple(value.shape)}, not {tuple(expected[name].shape)}"
+            )
+        if value.dtype != expected[name].dtype:
+            raise BadInput(f"the checkpoint's {name} is {value.dtype}, not {expected[name].dtype}")
+        if not torch.isfinite(value).all():
+            raise BadInput(f"the checkpoint's {name} has NaN or infinite entries")
+    network.load_state_dict(posterior)
+    for name, q in network.posteriors():
+        for scale in q.scales():
+            if not (torch.isfinite(scale) & (scale > 0)).all():
+                raise BadInput(f"the checkpoint's posterior of {name} has a zero or infinite scale")

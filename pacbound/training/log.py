@@ -1,0 +1,59 @@
+"""The training log: one JSON object per epoch and line."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from pacbound.files import write_whole
+
+__all__ = ["EpochRecord", "TrainingLog"]
+
+
+@dataclass(frozen=True)
+class EpochRecord:
+    """How an epoch ended. Risks are running averages over the epoch's batches."""
+
+    epoch: int
+    phase: str  # "warm-start" or "bound"
+    surrogate_risk: float
+    risk: float  # zero-one, with the posterior's noise
+    kl: float
+    nats: float  # KL and the union bound
+    bound: float  # the certificate's bound at these figures, without Monte Carlo allowance
+    objective: float
+    prior_variances: list[float]
+    learning_rate: float
+    seconds: float  # since the start of training, over all resumed parts
+
+
+class TrainingLog:
+    """Records appended to a file as they come."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def restart(self, epochs_kept: int) -> list[EpochRecord]:
+        """Drop what lies after the epoch that training resumes from; return what is kept."""
+        kept = [record for record in self.records() if record.epoch <= epochs_kept]
+        lines = "".join(json.dumps(asdict(record)) + "\n" for record in kept)
+        write_whole(self.path, lambda stream: stream.write(lines.encode()))
+        return kept
+
+    def append(self, record: EpochRecord) -> None:
+        """Add one epoch."""
+        with self.path.open("a", encoding="utf-8") as stream:
+            stream.write(json.dumps(asdict(record)) + "\n")
+
+    def records(self) -> list[EpochRecord]:
+        """The epochs so far."""
+        if not self.path.exists():
+            return []
+        records = []
+        for line in self.path.read_text(encoding="utf-8").splitlines():
+            try:
+                records.append(EpochRecord(**json.loads(line)))
+            except (ValueError, TypeError):
+                break  # a line cut short by a kill: it and what follows are made again
+        return records

@@ -1,0 +1,248 @@
+"""The training loop."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from pacbound.bounds import mcallester
+from pacbound.bounds.bernoulli_kl import bernoulli_kl_inverse
+from pacbound.data import Dataset
+from pacbound.errors import BadInput
+from pacbound.networks.initializers import tensors_digest
+from pacbound.networks.input_map import map_inputs
+from pacbound.recipes import Settings
+from pacbound.seeds import Noise, derive
+from pacbound.training.averaging import PolyakAverage
+from pacbound.training.checkpoints import Checkpoint, restore_posterior
+from pacbound.training.log import EpochRecord, TrainingLog
+from pacbound.training.objectives import objective_named
+from pacbound.training.prior_variance import PriorVariance
+from pacbound.training.problem import build
+from pacbound.training.schedules import SCHEDULES
+
+__all__ = ["Step", "log_path", "train"]
+
+WARM_START_LEARNING_RATE = 1e-3
+
+
+@dataclass(frozen=True)
+class Step:
+    """Where training is, for a progress display."""
+
+    epoch: int
+    epochs: int
+    step: int
+    steps: int
+    risk: float
+    kl: float
+    bound: float
+
+
+def log_path(checkpoint: Path) -> Path:
+    """Where the log of a checkpoint's training is."""
+    return checkpoint.with_suffix(".log.jsonl")
+
+
+def train(
+    settings: Settings,
+    data: Dataset,
+    path: Path,
+    resume: bool = False,
+    on_step: Callable[[Step], None] = lambda step: None,
+    on_epoch: Callable[[EpochRecord], None] = lambda record: None,
+) -> Checkpoint:
+    """Minimise the objective; leave a checkpoint at `path` after every epoch.
+
+    The randomness of an epoch is derived from the seed and the epoch's number, so a run that
+    was stopped and resumed ends with the same weights as one that was not.
+    """
+    run = _Run(settings, data)
+    first = 1
+    if resume:
+        saved = Checkpoint.load(path)
+        if saved.settings != settings:
+            raise BadInput(f"{path} was trained with other settings: {_difference(saved, settings)}")
+        if saved.data["sha256"] != data.sha256:
+            raise BadInput(f"{path} was trained on other data than this {data.name}")
+        if saved.training is None:
+            return saved
+        run.restore(saved)
+        first = saved.epoch + 1
+    kept = TrainingLog(log_path(path)).restart(first - 1)
+    log = TrainingLog(log_path(path))
+    clock = time.monotonic() - (kept[-1].seconds if kept else 0.0)
+    checkpoint = None
+    for epoch in range(first, run.epochs + 1):
+        figures = run.epoch(epoch, on_step)
+        checkpoint = run.checkpoint(epoch)
+        checkpoint.save(path)
+        record = EpochRecord(epoch=epoch, seconds=time.monotonic() - clock, **figures)
+        log.append(record)
+        on_epoch(record)
+    assert checkpoint is not None
+    return checkpoint
+
+
+def _difference(saved: Checkpoint, settings: Settings) -> str:
+    old, new = saved.settings.to_mapping(), settings.to_mapping()
+    return ", ".join(f"{k}={old[k]!r} there, {new[k]!r} now" for k in old if old[k] != new[k])
+
+
+class _Run:
+    """The state of a training run between epochs."""
+
+    def __init__(self, settings: Settings, data: Dataset) -> None:
+        self.settings = settings
+        self.data = data
+        self.inputs = map_inputs(data.train_inputs, settings.input_scale, settings.smoothing)
+        self.labels = torch.from_numpy(data.train_labels)
+        problem = build(settings, data)
+        self.network, self.center = problem.network, problem.center
+        self.prior_variance = PriorVariance(
+            self.network,
+            self.center,
+            settings.variance_groups,
+            settings.prior_variance == "profiled",
+            settings.initial_scale**2,
+        )
+        self.objective = objective_named(settings.objective, data.m, settings.delta)
+        self.modules = torch.nn.ModuleList([self.network, self.prior_variance, self.objective])
+        self.epochs = settings.warm_start_epochs + settings.epochs
+        self.steps = math.ceil(data.m / settings.batch)
+        self.optimizer = self._new_optimizer()
+        self.average = (
+            PolyakAverage(self.network, settings.averaging) if settings.averaging else None
+        )
+
+    def _new_optimizer(self) -> torch.optim.Optimizer:
+        return torch.optim.Adam(self.modules.parameters(), lr=1.0, fused=True)
+
+    def epoch(self, epoch: int, on_step: Callable[[Step], None]) -> dict[str, Any]:
+        """One pass over the data; returns the figures of its record."""
+        settings = self.settings
+        warm = epoch <= settings.warm_start_epochs
+        if epoch == settings.warm_start_epochs + 1:
+            self.optimizer = self._new_optimizer()
+        source = Noise(derive("training", settings.seed, epoch))
+        order = source.permutation(self.data.m)
+        bound_epoch = epoch - settings.warm_start_epochs - 1
+        total = torch.zeros(3, dtype=torch.float64)  # surrogate, errors, objective
+        seen, kl, rate = 0, 0.0, WARM_START_LEARNING_RATE
+        for step in range(self.steps):
+            chosen = order[step * settings.batch : (step + 1) * settings.batch]
+            if not warm:
+                done = (bound_epoch + step / self.steps) / settings.epochs
+                rate = settings.learning_rate * SCHEDULES[settings.schedule](done)
+            for group in self.optimizer.param_groups:
+                group["lr"] = rate
+            surrogate, errors, kl_now, objective = self._step(chosen, None if warm else source)
+            total += torch.tensor(
+                [surrogate * len(chosen), errors, objective * len(chosen)], dtype=torch.float64
+            )
+            seen, kl = seen + len(chosen), kl_now
+            risk = float(total[1]) / seen
+            on_step(
+                Step(epoch, self.epochs, step + 1, self.steps, risk, kl, self._bound(risk, kl))
+            )
+            if not math.isfinite(objective):
+                raise BadInput(
+                    f"training diverged in epoch {epoch} (the objective is {objective}); "
+                    "try a smaller learning_rate"
+                )
+        surrogate, risk, objective = (total / seen).tolist()
+        return self._figures(warm, surrogate, risk, objective, rate)
+
+    def _step(self, chosen: Tensor, source: Noise | None) -> tuple[float, int, float, float]:
+        self.optimizer.zero_grad(set_to_none=True)
+        labels = self.labels[chosen]
+        logits = self.network(self.inputs[chosen], source)
+        surrogate = functional.cross_entropy(logits, labels) / math.log(self.data.classes)
+        if source is None:
+            kl, objective = torch.zeros(()), surrogate
+        else:
+            kl, union = self.prior_variance()
+            objective = self.objective(surrogate, kl + union)
+        objective.backward()
+        self.optimizer.step()
+        if self.average is not None and source is not None:
+            self.average.update()
+        errors = int((logits.detach().argmax(1) != labels).sum())
+        return surrogate.item(), errors, kl.item(), objective.item()
+
+    @torch.no_grad()
+    def _figures(
+        self, warm: bool, surrogate: float, risk: float, objective: float, rate: float
+    ) -> dict[str, Any]:
+        if self.average is not None and not warm:
+            self.average.swap()
+        kl, union = (float(value) for value in self.prior_variance())
+        moments = self.prior_variance.second_moments()
+        variances = [math.exp(v) for v in self.prior_variance.log_variances(moments)]
+        if self.average is not None and not warm:
+            self.average.swap()
+        return {
+            "phase": "warm-start" if warm else "bound",
+            "surrogate_risk": surrogate,
+            "risk": risk,
+            "kl": kl,
+            "nats": kl + union,
+            "bound": self._bound(risk, kl + union),
+            "objective": objective,
+            "prior_variances": variances,
+            "learning_rate": rate,
+        }
+
+    def _bound(self, risk: float, nats: float) -> float:
+        complexity = mcallester.complexity(nats, self.data.m, self.settings.delta)
+        return bernoulli_kl_inverse(risk, max(complexity, 0.0))
+
+    def checkpoint(self, epoch: int) -> Checkpoint:
+        """The state after an epoch; only the posterior when it was the last one."""
+        if self.average is not None:
+            self.average.swap()
+        posterior = {k: v.detach().clone() for k, v in self.network.state_dict().items()}
+        if self.average is not None:
+            self.average.swap()
+        finished = epoch == self.epochs
+        training = None
+        if not finished:
+            training = {
+                "modules": self.modules.state_dict(),
+                "optimizer": self.optimizer.state_dict(),
+                "average": self.average.state() if self.average else None,
+            }
+        return Checkpoint(
+            settings=self.settings,
+            data={
+                "name": self.data.name,
+                "sha256": self.data.sha256,
+                "m": self.data.m,
+                "classes": self.data.classes,
+                "input_shape": list(self.data.input_shape),
+            },
+            prior_sha256=tensors_digest(self.center),
+            epoch=epoch,
+            posterior=posterior,
+            training=training,
+        )
+
+    def restore(self, saved: Checkpoint) -> None:
+        """Continue where a checkpoint was written."""
+        restore_posterior(self.network, saved.posterior)
+        assert saved.training is not None
+        try:
+            self.modules.load_state_dict(saved.training["modules"])
+            self.optimizer.load_state_dict(saved.training["optimizer"])
+            if self.average is not None:
+                self.average.restore(**saved.training["average"])
+        except (KeyError, TypeError, ValueError, RuntimeError) as error:
+            raise BadInput(f"the checkpoint's training state does not fit: {error}") from error

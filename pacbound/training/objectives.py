@@ -1,0 +1,105 @@
+"""What training minimises: a bound as a function of the surrogate risk and the nats."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from pacbound.bounds import catoni, maurer, pinsker, quadratic
+from pacbound.bounds.bernoulli_kl import bernoulli_kl_inverse, bernoulli_kl_inverse_derivatives
+from pacbound.errors import unknown_name
+
+__all__ = ["OBJECTIVES", "Objective", "objective_named"]
+
+
+class Objective(nn.Module, ABC):
+    """A bound on the risk to be minimised over the posterior."""
+
+    def __init__(self, m: int, delta: float) -> None:
+        super().__init__()
+        self.m = m
+        self.delta = delta
+
+    @abstractmethod
+    def forward(self, risk: Tensor, nats: Tensor) -> Tensor:
+        """The bound at this surrogate risk and this many nats (KL and union bound)."""
+
+
+class Catoni(Objective):
+    """Catoni's bound with β profiled out: the best β at every step."""
+
+    def forward(self, risk: Tensor, nats: Tensor) -> Tensor:
+        beta = catoni.best_beta(risk.detach(), nats.detach(), self.m, self.delta)
+        return catoni.bound(risk, nats, self.m, self.delta, beta)
+
+
+class CatoniTrained(Objective):
+    """Catoni's bound with β followed by gradient, as in the paper."""
+
+    def __init__(self, m: int, delta: float) -> None:
+        super().__init__(m, delta)
+        # β = ½ + exp(·) stays above ½; it starts at β = 1.5.
+        self.log_excess = nn.Parameter(torch.zeros(()))
+
+    def forward(self, risk: Tensor, nats: Tensor) -> Tensor:
+        return catoni.bound(risk, nats, self.m, self.delta, 0.5 + self.log_excess.exp())
+
+
+class Pinsker(Objective):
+    """McAllester's bound relaxed by Pinsker's inequality."""
+
+    def forward(self, risk: Tensor, nats: Tensor) -> Tensor:
+        return pinsker.bound(risk, nats, self.m, self.delta)
+
+
+class Quadratic(Objective):
+    """The quadratic bound of "PAC-Bayes with Backprop"."""
+
+    def forward(self, risk: Tensor, nats: Tensor) -> Tensor:
+        return quadratic.bound(risk, nats, self.m, self.delta)
+
+
+class _BernoulliKLInverse(torch.autograd.Function):
+    """p = kl⁻¹(risk, complexity), differentiated implicitly."""
+
+    @staticmethod
+    def forward(ctx: Any, risk: Tensor, complexity: Tensor) -> Tensor:
+        q = min(max(float(risk), 1e-9), 1 - 1e-6)
+        p = bernoulli_kl_inverse(q, float(complexity))
+        ctx.derivatives = bernoulli_kl_inverse_derivatives(q, p)
+        return risk.new_tensor(p)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor]:
+        by_risk, by_complexity = ctx.derivatives
+        return gradients[0] * by_risk, gradients[0] * by_complexity
+
+
+class KLInverse(Objective):
+    """The certificate's own bound: the Bernoulli-KL inverse with Maurer's complexity."""
+
+    def forward(self, risk: Tensor, nats: Tensor) -> Tensor:
+        complexity = maurer.complexity(nats, self.m, self.delta)
+        inverse: Tensor = _BernoulliKLInverse.apply(risk, complexity)  # type: ignore[no-untyped-call]
+        # At a surrogate risk near 1 the inverse is flat; keep a slope towards small risks.
+        return inverse if math.isfinite(float(inverse)) and float(risk) < 1 else risk + complexity
+
+
+OBJECTIVES: dict[str, type[Objective]] = {
+    "catoni": Catoni,
+    "catoni-trained": CatoniTrained,
+    "pinsker": Pinsker,
+    "quadratic": Quadratic,
+    "kl-inverse": KLInverse,
+}
+
+
+def objective_named(name: str, m: int, delta: float) -> Objective:
+    """The objective of that name."""
+    if name not in OBJECTIVES:
+        raise unknown_name("objective", name, OBJECTIVES)
+    return OBJECTIVES[name](m, delta)

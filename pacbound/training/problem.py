@@ -1,0 +1,36 @@
+"""A training problem built from its settings: data, prior's centre and stochastic network."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from torch import Tensor, nn
+
+from pacbound.data import Dataset
+from pacbound.networks.initializers import prior_center
+from pacbound.networks.mlp import mlp
+from pacbound.networks.stochastic import StochasticNetwork
+from pacbound.recipes import Settings
+
+__all__ = ["Problem", "build", "plain_network"]
+
+
+def plain_network(settings: Settings, input_shape: tuple[int, ...], classes: int) -> nn.Module:
+    """The network of the settings, for inputs of a shape and a number of classes."""
+    return mlp(input_shape, settings.hidden, classes)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A stochastic network at its prior, and the prior's centre."""
+
+    network: StochasticNetwork
+    center: dict[str, Tensor]
+
+
+def build(settings: Settings, data: Dataset) -> Problem:
+    """The prior's centre from its seed, and the posterior around it."""
+    module = plain_network(settings, data.input_shape, data.classes)
+    center = prior_center(module, settings.initializer, settings.prior_seed)
+    network = StochasticNetwork(module, center, settings.posterior, settings.initial_scale)
+    return Problem(network, center)
