@@ -27,6 +27,7 @@ LARGEST_FILE = 1 << 29
 _DAMAGED = (OSError, EOFError, ValueError, RuntimeError, zlib.error, LZMAError)
 _DAMAGED_ARCHIVE = (*_DAMAGED, zipfile.BadZipFile, tarfile.TarError)
 
+_GZIP_MAGIC = b"\x1f\x8b"
 _AR_MAGIC = b"!<arch>\n"
 _AR_HEADER = 60
 
@@ -37,6 +38,8 @@ class _Readable(Protocol):
 
 def gunzip(content: bytes, where: str) -> bytes:
     """The decompressed content; `where` names it in errors."""
+    if not content.startswith(_GZIP_MAGIC):
+        raise SourceFailed(f"{where} is not a gzip file")
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(content)) as stream:
             return _read_bounded(stream, where)
@@ -54,7 +57,7 @@ def read_members(archive: Path, names: Sequence[str]) -> dict[str, bytes]:
                 found = _from_deb(archive, stream, names)
             elif start.startswith(b"PK"):
                 found = _from_zip(stream, names)
-            elif start.startswith(b"\x1f\x8b"):
+            elif start.startswith(_GZIP_MAGIC):
                 found = _from_tar(stream, names)
             else:
                 raise SourceFailed(f"{archive.name} is not an archive of a known kind")

@@ -1,0 +1,93 @@
+"""What a data set promises, and its digest."""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+
+import numpy as np
+import pytest
+
+from pacbound.data import Dataset, as_floats
+from pacbound.errors import BadInput
+
+
+def made(inputs=None, labels=None, test_inputs=None, test_labels=None, classes=3, name="made"):
+    inputs = np.arange(24, dtype=np.uint8).reshape(4, 3, 2) if inputs is None else inputs
+    labels = np.array([0, 1, 2, 1]) if labels is None else labels
+    return Dataset(name, inputs, labels, test_inputs, test_labels, classes)
+
+
+def test_it_knows_its_size_and_shape():
+    assert made().m == 4
+    assert made().input_shape == (3, 2)
+
+
+def test_the_digest_is_the_same_on_every_machine_and_in_every_version():
+    # Certificates carry this number, so its recipe, spelt out here, may never change.
+    recipe = b"pacbound-data/1 classes 3\n"
+    recipe += b"inputs uint8 4 3 2\n" + bytes(range(24))
+    recipe += b"labels int64 4\n" + struct.pack("<4q", 0, 1, 2, 1)
+    assert made().sha256 == hashlib.sha256(recipe).hexdigest()
+
+
+def test_the_digest_does_not_depend_on_memory_layout_name_or_test_examples():
+    inputs = np.arange(24, dtype=np.uint8).reshape(4, 3, 2)
+    same = [
+        made(name="other"),
+        made(inputs=np.asfortranarray(inputs)),
+        made(inputs=np.repeat(inputs, 2, axis=0)[::2]),
+        made(test_inputs=inputs, test_labels=np.array([0, 0, 0, 0])),
+    ]
+    assert {d.sha256 for d in same} == {made().sha256}
+
+
+def test_the_digest_changes_with_anything_that_matters():
+    inputs = np.arange(24, dtype=np.uint8).reshape(4, 3, 2)
+    changed = inputs.copy()
+    changed[0, 0, 0] += 1
+    others = [
+        made(),
+        made(inputs=changed),
+        made(inputs=inputs.reshape(4, 2, 3)),
+        made(inputs=inputs.reshape(4, 6)),
+        made(inputs=inputs.astype(np.float32)),
+        made(labels=np.array([0, 1, 2, 0])),
+        made(classes=4),
+        made(inputs=inputs[::-1].copy()),
+    ]
+    assert len({d.sha256 for d in others}) == len(others)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"inputs": np.zeros((4, 3))},
+        {"inputs": np.zeros(4, np.float32)},
+        {"inputs": np.zeros((5, 3), np.float32)},
+        {"inputs": np.zeros((0, 3), np.float32), "labels": np.zeros(0, np.int64)},
+        {"labels": np.array([0, 1, 2, 3])},
+        {"labels": np.array([0, 1, -1, 2])},
+        {"labels": np.array([0, 1, 2, 1], np.int32)},
+        {"labels": np.array([[0, 1, 2, 1]])},
+        {"test_labels": np.array([0])},
+        {"test_inputs": np.zeros((1, 2, 3), np.uint8), "test_labels": np.array([0])},
+        {"test_inputs": np.zeros((1, 3, 2), np.uint8), "test_labels": np.array([3])},
+    ],
+)
+def test_examples_that_do_not_fit_are_refused(wrong):
+    with pytest.raises(BadInput, match="data set 'made'"):
+        made(**wrong)
+
+
+def test_floats_are_pixels_over_255_correctly_rounded():
+    floats = as_floats(np.arange(256, dtype=np.uint8))
+    assert floats.dtype == np.float32
+    assert np.array_equal(floats, (np.arange(256) / 255.0).astype(np.float32))
+
+
+def test_floats_stay_as_they_are():
+    inputs = np.array([[-3.0, 7.5]], np.float32)
+    assert as_floats(inputs) is inputs
+    with pytest.raises(BadInput, match="float64"):
+        as_floats(np.zeros(3))
