@@ -154,14 +154,9 @@ def add(name: str, files: tuple[Path, ...], as_json: bool) -> None:
 def fetching_bar() -> Iterator[Progress]:
     """A progress bar on stderr for `pacbound.data.load` and `fetch`, gone when they are done."""
     from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        DownloadColumn(),
-        TimeElapsedColumn(),
-    )
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
     console = Console(stderr=True)
     # In a log file a bar would leave nothing but blank lines.
     with Progress(

@@ -57,11 +57,13 @@ def read_npz(path: Path) -> Dataset:
 def _arrays(path: Path) -> dict[str, NDArray[Any]]:
     """The arrays the file has of those that count."""
     try:
-        # Pickled objects could run code, so they are refused.
-        file = np.load(path, allow_pickle=False)
-        if not isinstance(file, np.lib.npyio.NpzFile):
-            raise BadInput(f"{path} is a single array; save it with numpy.savez(FILE, x=…, y=…)")
-        with file:
+        with path.open("rb") as stream:
+            # Pickled objects could run code, so they are refused.
+            file = np.load(stream, allow_pickle=False)
+            if not isinstance(file, np.lib.npyio.NpzFile):
+                raise BadInput(
+                    f"{path} is a single array; save it with numpy.savez(FILE, x=…, y=…)"
+                )
             arrays = {key: file[key] for key in ("x", "y", "x_test", "y_test") if key in file}
     except (*_UNREADABLE, zipfile.BadZipFile) as error:
         raise BadInput(f"cannot read {path} as .npz: {error}; save it with numpy.savez") from error

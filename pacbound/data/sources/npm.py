@@ -22,7 +22,8 @@ class NpmPackage(Package):
     def download(self, folder: Path) -> None:
         # `which` finds npm.cmd where the plain name would not start.
         npm = shutil.which("npm") or "npm"
+        # By default npm waits ten seconds before it tries a silent server again.
+        patience = ["--fetch-retries=1", "--fetch-retry-mintimeout=1000"]
         run_client(
-            [npm, "pack", "--silent", "--ignore-scripts", "--fetch-retries=1", self.package],
-            folder,
+            [npm, "pack", "--loglevel=error", "--ignore-scripts", *patience, self.package], folder
         )
