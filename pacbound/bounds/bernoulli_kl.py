@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from pacbound.bounds.arithmetic import Real, log, log1p
-from pacbound.bounds.rounding import exact, precise, smallest_float
+from pacbound.bounds.rounding import highest, lowest, precise, smallest_float
 
 __all__ = ["bernoulli_kl", "bernoulli_kl_inverse", "bernoulli_kl_inverse_derivatives"]
 
@@ -30,20 +30,22 @@ def bernoulli_kl(q: Real, p: Real) -> Real:
 
 
 def bernoulli_kl_inverse(q: float, c: float) -> float:
-    """The largest p with kl(q‖p) ≤ c, rounded up: no smaller float can be proved to be above it.
+    """The largest p with kl(q‖p) ≤ c, rounded up.
 
-    Newton's iteration finds the place; what is returned is proved by an interval evaluation of
-    kl(q‖p) whose lower end is at least c. It is 1.0 when nothing smaller can be proved.
+    Newton's iteration finds the place; what is returned is the smallest float for which an interval
+    evaluation proves kl(q‖p) ≥ c, whichever way the three numbers are read (see `rounding`). It is
+    1.0 when nothing smaller can be proved.
     """
     if not (0 <= q <= 1 and c >= 0):
         raise ValueError(f"the inverse of kl needs q in [0, 1] and c ≥ 0, got q = {q}, c = {c}")
     if q == 1 or c == math.inf:
         return 1.0
     with precise():
-        exact_q, exact_c = exact(q), exact(c)
+        high_q, high_c = highest(q), highest(c)
 
         def proved(p: float) -> bool:
-            return bool(bernoulli_kl(exact_q, exact(p)) >= exact_c)
+            low_p = lowest(p)
+            return bool(low_p >= high_q) and bool(bernoulli_kl(high_q, low_p) >= high_c)
 
         return smallest_float(proved, guess=_newton(q, c), low=q)
 

@@ -16,7 +16,7 @@ from typing import Any
 from flint import arb
 
 from pacbound.bounds.chernoff import risk_limit
-from pacbound.bounds.rounding import exact, precise, smallest_float
+from pacbound.bounds.rounding import lowest, precise, smallest_float
 
 __all__ = ["distribution", "upper_limit"]
 
@@ -47,9 +47,9 @@ def upper_limit(errors: int, n: int, delta: float) -> float:
     if errors == n:
         return 1.0
     with precise():
-        share = exact(delta)
+        share = lowest(delta)
 
         def proved(p: float) -> bool:
-            return p > 0 and bool(distribution(errors, n, exact(p)) <= share)
+            return p > 0 and bool(distribution(errors, n, lowest(p)) <= share)
 
         return smallest_float(proved, guess=risk_limit(errors, n, delta), low=0.0)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from pacbound.bounds.arithmetic import log
 from pacbound.bounds.bernoulli_kl import bernoulli_kl_inverse
-from pacbound.bounds.rounding import exact, precise, round_up
+from pacbound.bounds.rounding import exact, lowest, precise, round_up
 
 __all__ = ["risk_limit"]
 
@@ -25,5 +25,5 @@ def risk_limit(errors: int, draws: int, delta: float) -> float:
         )
     with precise():
         frequency = round_up(exact(errors) / draws)
-        allowance = round_up(log(1 / exact(delta)) / draws)
+        allowance = round_up(log(1 / lowest(delta)) / draws)
     return bernoulli_kl_inverse(frequency, allowance)

@@ -1,4 +1,9 @@
-"""From exact numbers to intervals, and from intervals to floats on the safe side."""
+"""From numbers to intervals, and from intervals to floats on the safe side.
+
+A certificate is read as decimals, and the shortest decimal that gives back a float can lie on
+either side of it. So whatever is proved about a float here is proved for both readings: the float
+itself and the decimal that it prints as.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +17,16 @@ from typing import Any
 
 from flint import arb, ctx, fmpq
 
-__all__ = ["PRECISION", "exact", "precise", "round_down", "round_up", "smallest_float"]
+__all__ = [
+    "PRECISION",
+    "exact",
+    "highest",
+    "lowest",
+    "precise",
+    "round_down",
+    "round_up",
+    "smallest_float",
+]
 
 # Bits of an interval's midpoint. kl(q‖p) of two neighbouring floats cancels 106 bits.
 PRECISION = 256
@@ -32,17 +46,28 @@ def exact(number: float | int | Decimal | Fraction | str) -> Any:
     return arb(fmpq(fraction.numerator, fraction.denominator))
 
 
+def highest(x: float) -> Any:
+    """The upper one of the two readings of a finite float, as an interval."""
+    return exact(max(Fraction(x), Fraction(repr(float(x)))))
+
+
+def lowest(x: float) -> Any:
+    """The lower one of the two readings of a finite float, as an interval."""
+    return -highest(-x)
+
+
 def round_up(interval: Any) -> float:
-    """The smallest float that is surely not below any point of the interval."""
+    """A float, next to the smallest, that is not below the interval in either reading."""
     if interval.is_nan():
         return math.inf
-    end = interval.upper()
-    near = float(end)
-    return near if arb(near) >= end else math.nextafter(near, math.inf)
+    near = float(interval.upper())
+    while math.isfinite(near) and not lowest(near) >= interval:
+        near = math.nextafter(near, math.inf)
+    return near
 
 
 def round_down(interval: Any) -> float:
-    """The largest float that is surely not above any point of the interval."""
+    """A float, next to the largest, that is not above the interval in either reading."""
     return -round_up(-interval)
 
 
