@@ -10,7 +10,7 @@ from typing import BinaryIO
 
 from pacbound.errors import BadInput
 
-__all__ = ["write_whole"]
+__all__ = ["ensure_writable", "write_whole"]
 
 
 def write_whole(path: Path, write: Callable[[BinaryIO], object]) -> None:
@@ -36,3 +36,15 @@ def write_whole(path: Path, write: Callable[[BinaryIO], object]) -> None:
     finally:
         if temporary is not None and os.path.exists(temporary):
             os.unlink(temporary)
+
+
+def ensure_writable(path: Path) -> None:
+    """Refuse a place that cannot be written to before long work begins."""
+    if path.is_dir():
+        raise BadInput(f"cannot write {path}: it is a folder")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=path.parent):
+            pass
+    except OSError as error:
+        raise BadInput(f"cannot write {path}: {error.strerror or error}") from error

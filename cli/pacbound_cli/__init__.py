@@ -5,7 +5,12 @@ from __future__ import annotations
 import click
 
 from pacbound import __version__
+from pacbound_cli.certify import certify
+from pacbound_cli.data import data
 from pacbound_cli.errors import OneLineErrors
+from pacbound_cli.recipes import recipes
+from pacbound_cli.train import train
+from pacbound_cli.verify import verify
 
 __all__ = ["cli", "main"]
 
@@ -25,6 +30,10 @@ def cli(debug: bool) -> None:
       pacbound certify mlp.pt --delta 0.035
       pacbound verify certificates/*.json
     """
+
+
+for command in (train, certify, verify, recipes, data):
+    cli.add_command(command)
 
 
 def main() -> None:

@@ -58,6 +58,7 @@ def train(
     """
     from pacbound.data import load
     from pacbound.errors import BadInput
+    from pacbound.files import ensure_writable
     from pacbound.recipes import parse_override
     from pacbound.recipes import recipe as named_recipe
     from pacbound.training.log import TrainingLog
@@ -72,6 +73,7 @@ def train(
         raise BadInput(f"there is no checkpoint {path} to resume")
     if path.exists() and not resume and not force:
         raise BadInput(f"{path} exists: continue it with --resume or replace it with --force")
+    ensure_writable(path)
     with fetching_bar() as progress:
         data = load(settings.data, progress)
     if threads is not None:

@@ -20,6 +20,7 @@ from pacbound.errors import BadInput
 from pacbound.networks.initializers import tensors_digest
 from pacbound.networks.input_map import map_inputs
 from pacbound.recipes import Settings
+from pacbound.recipes.choices import prior_choices
 from pacbound.seeds import Noise, derive
 from pacbound.training.averaging import PolyakAverage
 from pacbound.training.checkpoints import Checkpoint, restore_posterior
@@ -65,6 +66,7 @@ def train(
     The randomness of an epoch is derived from the seed and the epoch's number, so a run that
     was stopped and resumed ends with the same weights as one that was not.
     """
+    prior_choices(settings)  # a prior that no certificate could pay for is refused now
     run = _Run(settings, data)
     first = 1
     if resume:
@@ -145,6 +147,11 @@ class _Run:
             for group in self.optimizer.param_groups:
                 group["lr"] = rate
             surrogate, errors, kl_now, objective = self._step(chosen, None if warm else source)
+            if not math.isfinite(objective):
+                raise BadInput(
+                    f"training diverged in epoch {epoch} (the objective is {objective}); "
+                    "try a smaller learning_rate"
+                )
             total += torch.tensor(
                 [surrogate * len(chosen), errors, objective * len(chosen)], dtype=torch.float64
             )
@@ -153,11 +160,6 @@ class _Run:
             on_step(
                 Step(epoch, self.epochs, step + 1, self.steps, risk, kl, self._bound(risk, kl))
             )
-            if not math.isfinite(objective):
-                raise BadInput(
-                    f"training diverged in epoch {epoch} (the objective is {objective}); "
-                    "try a smaller learning_rate"
-                )
         surrogate, risk, objective = (total / seen).tolist()
         return self._figures(warm, surrogate, risk, objective, rate)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from typing import Any
 
@@ -68,8 +67,8 @@ class _BernoulliKLInverse(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, risk: Tensor, complexity: Tensor) -> Tensor:
-        q = min(max(float(risk), 1e-9), 1 - 1e-6)
-        p = bernoulli_kl_inverse(q, float(complexity))
+        q = min(max(risk.item(), 1e-9), 1 - 1e-6)
+        p = bernoulli_kl_inverse(q, complexity.item())
         ctx.derivatives = bernoulli_kl_inverse_derivatives(q, p)
         return risk.new_tensor(p)
 
@@ -84,9 +83,11 @@ class KLInverse(Objective):
 
     def forward(self, risk: Tensor, nats: Tensor) -> Tensor:
         complexity = maurer.complexity(nats, self.m, self.delta)
+        # Where the inverse is vacuous it is flat; its relaxation keeps a slope towards small risks.
+        if not (risk.item() < 1 and 0 <= complexity.item() < 10):
+            return risk + complexity
         inverse: Tensor = _BernoulliKLInverse.apply(risk, complexity)  # type: ignore[no-untyped-call]
-        # At a surrogate risk near 1 the inverse is flat; keep a slope towards small risks.
-        return inverse if math.isfinite(float(inverse)) and float(risk) < 1 else risk + complexity
+        return inverse
 
 
 OBJECTIVES: dict[str, type[Objective]] = {

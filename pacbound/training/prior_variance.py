@@ -76,5 +76,6 @@ class PriorVariance(nn.Module):
                 )
             ]
         ).sum()
-        indices = [B * (math.log(C) - value) for value in log_variances]
+        # λ is at most λ_1; the clamp is for the rounding of its logarithm.
+        indices = [(B * (math.log(C) - value)).clamp(min=1) for value in log_variances]
         return kl, torch.stack([index_cost(index) for index in indices]).sum()

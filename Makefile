@@ -1,0 +1,38 @@
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+RUN := runs/demo
+
+.PHONY: help install demo test lint bench clean
+
+help:  ## this list
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
+
+$(INSTALLED): pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev]'
+	touch $@
+
+install: $(INSTALLED)  ## the environment, with pacbound and the tools of development
+
+demo: $(INSTALLED)  ## a first certificate on MNIST, from nothing, in a few minutes
+	$(BIN)/pacbound data get mnist
+	$(BIN)/pacbound train mlp-600 --epochs 8 -o $(RUN).pt --force
+	$(BIN)/pacbound certify $(RUN).pt --delta 0.035 --max-risk 0.25 -o $(RUN).json
+	$(BIN)/pacbound verify $(RUN).json --max-risk 0.25 --checkpoint $(RUN).pt
+
+lint: $(INSTALLED)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+test: $(INSTALLED) lint  ## lint, types, tests, and a check of every published certificate
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
+	$(PYTHON) -I -S pacbound/certificate/checker.py certificates/*.json
+
+bench: $(INSTALLED)  ## speed, as ratios measured in one run
+	for file in benchmarks/*.py; do $(BIN)/python $$file || exit 1; done
+
+clean:  ## remove the environment and the demo's files
+	rm -rf $(VENV) runs build *.egg-info

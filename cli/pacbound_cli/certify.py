@@ -1,0 +1,158 @@
+"""`pacbound certify`: issue the risk certificate of a checkpoint."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from pacbound_cli.options import json_option, threads_option
+
+if TYPE_CHECKING:
+    from pacbound.certificate.format import Certificate
+
+__all__ = ["certify"]
+
+
+@click.command()
+@click.argument("checkpoint", type=click.Path(path_type=Path))
+@click.option("--delta", default="0.035", show_default=True, help="The probability of being wrong.")
+@click.option("--inequality", default="mcallester", show_default=True, help="Or maurer, tighter.")
+@click.option(
+    "--draws",
+    type=click.IntRange(min=1),
+    default=5_000_000,
+    show_default=True,
+    help="Monte Carlo draws of the risk, rounded up to whole passes over the data.",
+)
+@click.option("--trials", type=click.IntRange(min=1), help="Priors tried in all [the recipe's].")
+@click.option("--data", "data_name", help="The training data, if not where it was in training.")
+@click.option("--allow-other-data", is_flag=True, help="Certify on data it was not trained on.")
+@click.option("--max-risk", type=float, help="Exit with 1 if the bound is larger.")
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), help="[certificates/CHECKPOINT.json]"
+)
+@threads_option
+@json_option
+def certify(
+    checkpoint: Path,
+    delta: str,
+    inequality: str,
+    draws: int,
+    trials: int | None,
+    data_name: str | None,
+    allow_other_data: bool,
+    max_risk: float | None,
+    output: Path | None,
+    threads: int | None,
+    as_json: bool,
+) -> None:
+    """Issue the risk certificate of CHECKPOINT, a file that anybody can check.
+
+    \b
+    Examples:
+      pacbound certify mlp.pt
+      pacbound certify mlp.pt --delta 0.01 --max-risk 0.25 -o certificates/mlp.json
+    """
+    from pacbound.certify.budget import parse_delta
+
+    probability = parse_delta(delta)
+    if max_risk is not None and not 0 <= max_risk <= 1:
+        raise click.BadParameter(f"{max_risk} is not between 0 and 1", param_hint="--max-risk")
+
+    import torch
+
+    from pacbound.certify.issue import Request
+    from pacbound.certify.issue import certify as issue
+    from pacbound.data import load
+    from pacbound.files import ensure_writable
+    from pacbound.training.checkpoints import Checkpoint
+    from pacbound_cli.data import fetching_bar
+
+    path = output or Path("certificates") / f"{checkpoint.stem}.json"
+    ensure_writable(path)
+    name = data_name or Checkpoint.load(checkpoint).settings.data
+    with fetching_bar() as progress:
+        data = load(name, progress)
+    request = Request(
+        delta=probability,
+        inequality=inequality,
+        draws=draws,
+        trials=trials,
+        allow_other_data=allow_other_data,
+        workers=threads or torch.get_num_threads(),
+        command=shlex.join(["pacbound", *sys.argv[1:]]),
+    )
+    with _sampling_progress() as on_chunk:
+        certificate = issue(checkpoint, data, request, on_chunk)
+    certificate.save(path)
+    if as_json:
+        click.echo(certificate.to_json(), nl=False)
+    else:
+        _show(certificate, path)
+    bound = certificate.claim.risk_bound
+    if max_risk is not None and bound > max_risk:
+        click.echo(f"the bound {bound:.4f} is larger than --max-risk {max_risk}", err=True)
+        raise click.exceptions.Exit(1)
+
+
+@contextmanager
+def _sampling_progress() -> Iterator[Callable[[int, int, int, int], None]]:
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    console = Console(stderr=True)
+    columns = [
+        TextColumn("sampling the risk"),
+        BarColumn(),
+        TextColumn("{task.fields[risk]}"),
+        TimeRemainingColumn(),
+    ]
+    with Progress(
+        *columns, console=console, transient=True, disable=not console.is_terminal
+    ) as progress:
+        task = progress.add_task("", risk="")
+
+        def on_chunk(chunks: int, total: int, errors: int, draws: int) -> None:
+            progress.update(task, completed=chunks, total=total, risk=f"{errors / draws:.3%}")
+
+        yield on_chunk
+
+
+def _show(certificate: Certificate, path: Path) -> None:
+    """The claim, every term of the bound, and what other bounds would say."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from pacbound.bounds.catoni import grid_beta
+    from pacbound.report.terms import terms
+
+    console = Console()
+    console.print(certificate.claim.sentence, style="bold")
+    table = Table("where the bound comes from", title_justify="left")
+    for column in ("amount", "adds", "bound"):
+        table.add_column(column, justify="right")
+    for term in terms(certificate):
+        table.add_row(term.name, term.amount, f"{term.adds:+.3%}", f"{term.total:.3%}")
+    console.print(table)
+    also = certificate.also
+    others = Table("for comparison, not part of the claim")
+    others.add_column("bound", justify="right")
+    others.add_row("McAllester, kl inverse", f"{also.mcallester:.3%}")
+    others.add_row("Maurer, kl inverse", f"{also.maurer:.3%}")
+    others.add_row("Pinsker", f"{also.pinsker:.3%}")
+    others.add_row(f"Catoni, β = {grid_beta(also.catoni.beta_index):g}", f"{also.catoni.value:.3%}")
+    if also.held_out is not None:
+        held_out = also.held_out
+        others.add_row(
+            f"held-out binomial, {held_out.errors} errors in {held_out.n}", f"{held_out.upper:.3%}"
+        )
+    console.print(others)
+    if certificate.claim.risk_bound >= 1 - 1 / certificate.data.classes:
+        console.print("This bound is no better than guessing: it says nothing.", style="yellow")
+    console.print(f"written to {path}; check it with: pacbound verify {path}", soft_wrap=True)

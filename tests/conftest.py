@@ -1,0 +1,55 @@
+"""Small made data and settings that train in a moment."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from pacbound.data import Dataset
+from pacbound.recipes import Settings, recipe
+
+torch.set_num_threads(1)
+
+
+def blobs(m: int, seed: int, classes: int = 3, side: int = 4, spread: float = 0.35) -> Dataset:
+    """Images whose class is a bright square; `spread` is the pixels' noise."""
+    generator = np.random.default_rng(seed)
+    centers = np.random.default_rng(0).random((classes, side, side))
+
+    def draw(n: int) -> tuple[np.ndarray, np.ndarray]:
+        labels = generator.integers(0, classes, n)
+        inputs = centers[labels] + spread * generator.normal(size=(n, side, side))
+        return inputs.astype(np.float32), labels
+
+    train_inputs, train_labels = draw(m)
+    test_inputs, test_labels = draw(200)
+    return Dataset("blobs", train_inputs, train_labels, test_inputs, test_labels, classes)
+
+
+@pytest.fixture(scope="session")
+def tiny_data() -> Dataset:
+    return blobs(600, seed=1)
+
+
+@pytest.fixture(scope="session")
+def tiny_file(tiny_data: Dataset, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("data") / "tiny.npz"
+    np.savez(
+        path,
+        x=tiny_data.train_inputs,
+        y=tiny_data.train_labels,
+        x_test=tiny_data.test_inputs,
+        y_test=tiny_data.test_labels,
+    )
+    return path
+
+
+@pytest.fixture
+def tiny_settings(tiny_file: Path) -> Settings:
+    return recipe(
+        "mlp-600",
+        {"data": str(tiny_file), "hidden": [8], "epochs": 3, "batch": 100, "learning_rate": 0.02},
+    )

@@ -1,0 +1,163 @@
+"""Training: same seed same result, resuming, the log, averaging, warm start."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+from pathlib import Path
+
+import pytest
+import torch
+
+from pacbound.data import Dataset
+from pacbound.errors import BadInput
+from pacbound.recipes import Settings
+from pacbound.training.checkpoints import Checkpoint, file_digest
+from pacbound.training.log import EpochRecord, TrainingLog
+from pacbound.training.loop import log_path, train
+
+change = dataclasses.replace
+
+
+class _Stopped(Exception):
+    pass
+
+
+def same(a: Checkpoint, b: Checkpoint) -> bool:
+    return all(torch.equal(a.posterior[name], b.posterior[name]) for name in a.posterior)
+
+
+def test_same_seed_same_result(tiny_settings: Settings, tiny_data: Dataset, tmp_path: Path) -> None:
+    first = train(tiny_settings, tiny_data, tmp_path / "a.pt")
+    again = train(tiny_settings, tiny_data, tmp_path / "b.pt")
+    other = train(change(tiny_settings, seed=1), tiny_data, tmp_path / "c.pt")
+    assert same(first, again)
+    assert file_digest(tmp_path / "a.pt") == file_digest(tmp_path / "b.pt")
+    assert not same(first, other)
+
+
+@pytest.mark.parametrize("stop_after", [1, 2, 3, 4])
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"averaging": 0.9, "warm_start_epochs": 2},
+        {"averaging": 0.0, "objective": "catoni-trained", "prior_variance": "trained"},
+        {"posterior": "diag", "variance_groups": "network", "warm_start_epochs": 1},
+    ],
+)
+def test_resumed_equals_uninterrupted(
+    tiny_settings: Settings,
+    tiny_data: Dataset,
+    tmp_path: Path,
+    changes: dict[str, object],
+    stop_after: int,
+) -> None:
+    settings = change(tiny_settings, **changes)
+    whole = train(settings, tiny_data, tmp_path / "whole.pt")
+
+    def stop(record: EpochRecord) -> None:
+        if record.epoch == stop_after:
+            raise _Stopped
+
+    parts = tmp_path / "parts.pt"
+    try:
+        train(settings, tiny_data, parts, on_epoch=stop)
+    except _Stopped:
+        train(settings, tiny_data, parts, resume=True)
+    assert same(whole, Checkpoint.load(parts))
+    records = [TrainingLog(log_path(tmp_path / f"{n}.pt")).records() for n in ("whole", "parts")]
+    assert [r.bound for r in records[0]] == [r.bound for r in records[1]]
+    assert file_digest(tmp_path / "whole.pt") == file_digest(parts)
+
+
+def test_the_log_survives_a_line_cut_short(
+    tiny_settings: Settings, tiny_data: Dataset, tmp_path: Path
+) -> None:
+    path = tmp_path / "a.pt"
+
+    def stop(record: EpochRecord) -> None:
+        if record.epoch == 2:
+            raise _Stopped
+
+    with pytest.raises(_Stopped):
+        train(tiny_settings, tiny_data, path, on_epoch=stop)
+    with log_path(path).open("a") as stream:
+        stream.write('{"epoch": 3, "ris')
+    train(tiny_settings, tiny_data, path, resume=True)
+    lines = log_path(path).read_text().splitlines()
+    assert [json.loads(line)["epoch"] for line in lines] == [1, 2, 3]
+
+
+def test_training_lowers_the_bound(
+    tiny_settings: Settings, tiny_data: Dataset, tmp_path: Path
+) -> None:
+    settings = change(tiny_settings, epochs=30)
+    records: list[EpochRecord] = []
+    train(settings, tiny_data, tmp_path / "a.pt", on_epoch=records.append)
+    assert records[-1].bound < 0.6 < 0.9 < records[0].bound + 0.3
+    assert records[-1].risk < 0.5 * records[0].risk
+
+
+def test_profiled_variance_is_the_best_one(
+    tiny_settings: Settings, tiny_data: Dataset, tmp_path: Path
+) -> None:
+    from pacbound.bounds.gaussian_kl import gaussian_kl
+    from pacbound.training.prior_variance import PriorVariance
+    from pacbound.training.problem import build
+
+    problem = build(tiny_settings, tiny_data)
+    with torch.no_grad():
+        for parameter in problem.network.parameters():
+            parameter.add_(0.05 * torch.randn_like(parameter))
+    variance = PriorVariance(problem.network, problem.center, "layer", True, 0.0025).double()
+    kl = variance()[0].item()
+    moments = [t.item() for t in variance.second_moments()]
+    log_det = sum(q.log_det().item() for _, q in problem.network.posteriors())
+    for factor in (0.9, 1.1):
+        other = sum(
+            gaussian_kl(t, 0.0, d, factor * t / d)
+            for t, d in zip(moments, variance.sizes, strict=True)
+        )
+        assert kl < other - log_det
+    best = sum(gaussian_kl(t, 0.0, d, t / d) for t, d in zip(moments, variance.sizes, strict=True))
+    assert kl == pytest.approx(best - log_det, rel=1e-5)
+
+
+def test_resume_refuses_other_settings_and_other_data(
+    tiny_settings: Settings, tiny_data: Dataset, tmp_path: Path
+) -> None:
+    path = tmp_path / "a.pt"
+    train(tiny_settings, tiny_data, path)
+    with pytest.raises(BadInput, match="learning_rate=0.02 there, 0.01 now"):
+        train(change(tiny_settings, learning_rate=0.01), tiny_data, path, resume=True)
+    labels = tiny_data.train_labels.copy()
+    labels[0] = (labels[0] + 1) % 3
+    with pytest.raises(BadInput, match="other data"):
+        train(tiny_settings, change(tiny_data, train_labels=labels), path, resume=True)
+
+
+def test_divergence_is_said_in_one_line(
+    tiny_settings: Settings, tiny_data: Dataset, tmp_path: Path
+) -> None:
+    with pytest.raises(BadInput, match="diverged"):
+        train(change(tiny_settings, learning_rate=1e12), tiny_data, tmp_path / "a.pt")
+
+
+def test_averaging_is_an_exponential_mean() -> None:
+    from pacbound.training.averaging import PolyakAverage
+
+    module = torch.nn.Linear(1, 1, bias=False)
+    average = PolyakAverage(module, 0.75)
+    seen = []
+    for value in (1.0, 2.0, 3.0, 4.0, 5.0, 6.0):
+        module.weight.data.fill_(value)
+        average.update()
+        seen.append(average.average[0].item())
+    expected = [1.0, 1.5, 2.0, 2.5]  # even weights while 1 − 1/n is below the decay
+    expected.append(0.75 * expected[-1] + 0.25 * 5)
+    expected.append(0.75 * expected[-1] + 0.25 * 6)
+    assert seen == pytest.approx(expected)
+    average.swap()
+    assert module.weight.item() == pytest.approx(seen[-1])
+    assert math.isclose(average.average[0].item(), 6.0)
