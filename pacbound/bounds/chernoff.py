@@ -10,6 +10,8 @@ example may be drawn equally often. The number of draws is fixed beforehand.
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 from pacbound.bounds.arithmetic import log
 from pacbound.bounds.bernoulli_kl import bernoulli_kl_inverse
 from pacbound.bounds.rounding import exact, lowest, precise, round_up
@@ -17,7 +19,7 @@ from pacbound.bounds.rounding import exact, lowest, precise, round_up
 __all__ = ["risk_limit"]
 
 
-def risk_limit(errors: int, draws: int, delta: float) -> float:
+def risk_limit(errors: int, draws: int, delta: float | Decimal) -> float:
     """kl⁻¹(errors/draws, ln(1/δ)/draws), both arguments and the result rounded up."""
     if not (0 <= errors <= draws and draws > 0 and 0 < delta < 1):
         raise ValueError(

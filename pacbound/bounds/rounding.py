@@ -46,13 +46,14 @@ def exact(number: float | int | Decimal | Fraction | str) -> Any:
     return arb(fmpq(fraction.numerator, fraction.denominator))
 
 
-def highest(x: float) -> Any:
-    """The upper one of the two readings of a finite float, as an interval."""
-    return exact(max(Fraction(x), Fraction(repr(float(x)))))
+def highest(x: float | Decimal) -> Any:
+    """The upper one of the two readings of a finite float, as an interval; a Decimal has one."""
+    printed = x if isinstance(x, Decimal) else repr(float(x))
+    return exact(max(Fraction(x), Fraction(printed)))
 
 
-def lowest(x: float) -> Any:
-    """The lower one of the two readings of a finite float, as an interval."""
+def lowest(x: float | Decimal) -> Any:
+    """The lower one of the two readings of a finite float, as an interval; a Decimal has one."""
     return -highest(-x)
 
 

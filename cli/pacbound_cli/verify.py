@@ -1,0 +1,61 @@
+"""`pacbound verify`: check certificates with nothing but their own figures."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from fractions import Fraction
+from typing import Any
+
+import click
+
+from pacbound.certificate.checker import check_file
+
+__all__ = ["verify"]
+
+
+class _Risk(click.ParamType):
+    name = "risk"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        try:
+            risk = Fraction(value)
+        except (ValueError, ZeroDivisionError):
+            self.fail(f"{value!r} is not a number", param, ctx)
+        if not 0 <= risk <= 1:
+            self.fail(f"{value} is not in [0, 1]; 25 % is 0.25", param, ctx)
+        return risk
+
+
+@click.command()
+@click.argument("certificates", metavar="CERT...", nargs=-1, required=True)
+@click.option(
+    "--max-risk", metavar="X", type=_Risk(), default=Fraction(1), help="Reject a larger risk bound."
+)
+@click.option(
+    "--checkpoint",
+    metavar="CKPT",
+    default="",
+    help="Reject a certificate that is not for this checkpoint.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the verdicts as JSON.")
+def verify(
+    certificates: tuple[str, ...], max_risk: Fraction, checkpoint: str, as_json: bool
+) -> None:
+    """Check that certificates prove what they claim.
+
+    Every step is recomputed from the figures in the file; neither the data nor the trainer is
+    needed. Exit code 0: all hold; 1: one is rejected; 2: a file cannot be read.
+
+    \b
+    Example, for a build that needs at most 25 % risk:
+      pacbound verify certificates/mlp-600.json --max-risk 0.25 --checkpoint mlp.pt
+    """
+    verdicts = {path: check_file(path, max_risk, checkpoint) for path in certificates}
+    if as_json:
+        rows = [{"file": path, **dataclasses.asdict(verdict)} for path, verdict in verdicts.items()]
+        click.echo(json.dumps(rows, indent=1, ensure_ascii=False, default=float))
+    else:
+        for path, verdict in verdicts.items():
+            click.echo(verdict.line(path))
+    raise SystemExit(max(verdict.exit_code for verdict in verdicts.values()))
