@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import json
 from fractions import Fraction
-from typing import Any
 
 import click
 
@@ -14,23 +13,20 @@ from pacbound.certificate.checker import check_file
 __all__ = ["verify"]
 
 
-class _Risk(click.ParamType):
-    name = "risk"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        try:
-            risk = Fraction(value)
-        except (ValueError, ZeroDivisionError):
-            self.fail(f"{value!r} is not a number", param, ctx)
-        if not 0 <= risk <= 1:
-            self.fail(f"{value} is not in [0, 1]; 25 % is 0.25", param, ctx)
-        return risk
+def _risk(ctx: click.Context, param: click.Parameter, value: str) -> Fraction:
+    try:
+        risk = Fraction(value)
+    except (ValueError, ZeroDivisionError):
+        raise click.BadParameter(f"{value!r} is not a number") from None
+    if not 0 <= risk <= 1:
+        raise click.BadParameter(f"{value} is not in [0, 1]; 25 % is 0.25")
+    return risk
 
 
 @click.command()
 @click.argument("certificates", metavar="CERT...", nargs=-1, required=True)
 @click.option(
-    "--max-risk", metavar="X", type=_Risk(), default=Fraction(1), help="Reject a larger risk bound."
+    "--max-risk", metavar="X", callback=_risk, default="1", help="Reject a larger risk bound."
 )
 @click.option(
     "--checkpoint",

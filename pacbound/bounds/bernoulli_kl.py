@@ -23,9 +23,8 @@ def bernoulli_kl(q: Real, p: Real) -> Real:
             return 0.0
         if p in (0, 1):
             return math.inf
-    # Written with ln(1 + x) so that neighbouring q and p do not cancel to nothing.
-    heads = 0 * p if q == 0 else -q * log1p((p - q) / q)
-    tails = 0 * p if q == 1 else (1 - q) * log1p((p - q) / (1 - p))
+    heads = 0 * p if q == 0 else q * _log_ratio(q, p, q - p)
+    tails = 0 * p if q == 1 else (1 - q) * _log_ratio(1 - q, 1 - p, p - q)
     return heads + tails
 
 
@@ -64,6 +63,12 @@ def bernoulli_kl_inverse_derivatives(q: Real, p: Real) -> tuple[Real, Real]:
     if q == 0:
         return math.inf, 1 / slope
     return (log((1 - q) / (1 - p)) - log(q / p)) / slope, 1 / slope
+
+
+def _log_ratio(a: Real, b: Real, difference: Real) -> Real:
+    """ln(a/b), from a − b where a and b are near each other and a quotient would lose digits."""
+    near = a < 2 * b and b < 2 * a
+    return log1p(difference / b) if near else log(a) - log(b)
 
 
 def _newton(q: float, c: float) -> float:
