@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 import torch
 from torch import Tensor, nn
 
-__all__ = ["Posterior", "along_mode"]
+__all__ = ["Posterior"]
 
 
 class Posterior(nn.Module, ABC):
@@ -15,7 +15,6 @@ class Posterior(nn.Module, ABC):
 
     Arguments:
         center: Where the mean starts: the prior's centre.
-        scale: The standard deviation that every entry starts with.
     """
 
     mean: nn.Parameter
@@ -49,6 +48,13 @@ class Posterior(nn.Module, ABC):
     def scales(self) -> list[Tensor]:
         """Every scale of the family; all must be finite and positive."""
 
+    def flaw(self) -> str | None:
+        """What makes the present parameters unusable, if anything does."""
+        for scale in self.scales():
+            if not (torch.isfinite(scale) & (scale > 0)).all():
+                return "it has a zero or infinite scale"
+        return None
+
     def local_noise(self, inputs: Tensor, standard_normal: Tensor) -> Tensor:
         """x(W − M)ᵀ for every row x of `inputs`, each row with its own independent W.
 
@@ -59,8 +65,3 @@ class Posterior(nn.Module, ABC):
             standard_normal: (batch, out)
         """
         raise NotImplementedError
-
-
-def along_mode(tensor: Tensor, matrix: Tensor, mode: int) -> Tensor:
-    """Multiply every fibre of the tensor along one mode by the matrix."""
-    return torch.tensordot(tensor, matrix, dims=([mode], [1])).movedim(-1, mode)

@@ -7,8 +7,9 @@ import math
 import torch
 from torch import Tensor, nn
 
-from pacbound.posteriors.base import Posterior, along_mode
+from pacbound.posteriors.base import Posterior
 from pacbound.posteriors.diag import root_of_variance
+from pacbound.posteriors.triangle import UnitTriangle
 
 __all__ = ["KLinear"]
 
@@ -24,24 +25,30 @@ class KLinear(Posterior):
     def __init__(self, center: Tensor, scale: float) -> None:
         super().__init__(center)
         self.log_scale = nn.Parameter(torch.full_like(center, math.log(scale)))
-        # The strict lower triangles; what lies on and above the diagonal is masked.
-        self.below = nn.ParameterDict(
+        self.triangles = nn.ModuleDict(
             {
-                str(mode): nn.Parameter(center.new_zeros(size, size))
+                str(mode): UnitTriangle(center.new_empty(size))
                 for mode, size in enumerate(center.shape)
                 if size > 1
             }
         )
 
-    def triangle(self, mode: int) -> Tensor:
-        """The unit lower triangular matrix of a mode of size > 1."""
-        below = self.below[str(mode)]
-        return below.tril(-1) + torch.eye(len(below), dtype=below.dtype)
+    def triangle(self, mode: int) -> UnitTriangle | None:
+        """The map along a mode; None where its size is 1."""
+        name = str(mode)
+        if name not in self.triangles:
+            return None
+        triangle = self.triangles[name]
+        assert isinstance(triangle, UnitTriangle)
+        return triangle
 
     def noise(self, standard_normal: Tensor) -> Tensor:
         noise = self.log_scale.exp() * standard_normal
-        for mode in self.below:
-            noise = along_mode(noise, self.triangle(int(mode)), int(mode))
+        for mode in range(noise.dim()):
+            if triangle := self.triangle(mode):
+                fibres = noise.movedim(mode, -1)
+                mapped = triangle.left(fibres.reshape(-1, fibres.shape[-1]))
+                noise = mapped.reshape(fibres.shape).movedim(-1, mode)
         return noise
 
     def log_det(self) -> Tensor:
@@ -51,18 +58,23 @@ class KLinear(Posterior):
         # E‖L x‖² = Σ_j E x_j² Σ_i L_ij²: one vector for each mode, never the full product.
         total = (2 * self.log_scale).exp()
         for mode in reversed(range(total.dim())):
-            if str(mode) in self.below:
-                columns = 1 + self.below[str(mode)].tril(-1).square().sum(0)
-                total = total @ columns
-            else:
-                total = total.squeeze(-1)
+            triangle = self.triangle(mode)
+            total = total @ triangle.column_squares() if triangle else total.squeeze(-1)
         return total
 
     def scales(self) -> list[Tensor]:
         return [self.log_scale.exp()]
 
+    def flaw(self) -> str | None:
+        for mode in self.triangles:
+            triangle = self.triangle(int(mode))
+            if triangle and not triangle.is_triangular():
+                return f"the map of mode {mode} is not a unit lower triangle"
+        return super().flaw()
+
     def local_noise(self, inputs: Tensor, standard_normal: Tensor) -> Tensor:
-        mixed = inputs @ self.triangle(1) if "1" in self.below else inputs  # (batch, in)
+        outer, inner = self.triangle(0), self.triangle(1)
+        mixed = inner.right(inputs) if inner else inputs  # (batch, in)
         variance = mixed.square() @ (2 * self.log_scale).exp().T  # (batch, out)
         noise = root_of_variance(variance) * standard_normal
-        return noise @ self.triangle(0).T if "0" in self.below else noise
+        return outer.left(noise) if outer else noise

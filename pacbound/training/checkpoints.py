@@ -118,6 +118,5 @@ def restore_posterior(network: StochasticNetwork, posterior: dict[str, Tensor]) 
             raise BadInput(f"the checkpoint's {name} has NaN or infinite entries")
     network.load_state_dict(posterior)
     for name, q in network.posteriors():
-        for scale in q.scales():
-            if not (torch.isfinite(scale) & (scale > 0)).all():
-                raise BadInput(f"the checkpoint's posterior of {name} has a zero or infinite scale")
+        if flaw := q.flaw():
+            raise BadInput(f"the checkpoint's posterior of {name} is unusable: {flaw}")

@@ -27,6 +27,10 @@ def random_posterior(family: str, shape: tuple[int, ...], seed: int = 0) -> Post
         for parameter in posterior.parameters():
             noise = torch.randn(parameter.shape, generator=generator, dtype=torch.float64)
             parameter.add_(0.5 * noise)
+        for name, parameter in posterior.named_parameters():
+            if name.endswith("below"):
+                parameter.tril_(-1)
+    assert posterior.flaw() is None
     return posterior
 
 

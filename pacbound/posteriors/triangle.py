@@ -1,0 +1,117 @@
+"""Products with unit lower triangular matrices, at about half the cost of full ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+__all__ = ["UnitTriangle"]
+
+SMALLEST_BLOCK = 96  # below this, several small products are slower than one larger
+
+
+class UnitTriangle(nn.Module):
+    """A lower triangular matrix L with ones on its diagonal; the identity at the start.
+
+    Only the entries below the diagonal are parameters: `below` is zero elsewhere and, because
+    its gradient is zero there too, stays so.
+
+    Example:
+        >>> UnitTriangle(torch.zeros(2)).matrix().tolist()
+        [[1.0, 0.0], [0.0, 1.0]]
+    """
+
+    def __init__(self, like: Tensor) -> None:
+        super().__init__()
+        self.below = nn.Parameter(like.new_zeros(len(like), len(like)))
+
+    def matrix(self) -> Tensor:
+        """L itself."""
+        return self.below + torch.eye(len(self.below), dtype=self.below.dtype)
+
+    def right(self, rows: Tensor) -> Tensor:
+        """Every row x of (batch, n) times L: xL."""
+        product: Tensor = _Right.apply(rows, self.below)  # type: ignore[no-untyped-call]
+        return product
+
+    def left(self, rows: Tensor) -> Tensor:
+        """L times every row x of (batch, n), taken as a column: xLᵀ."""
+        product: Tensor = _Left.apply(rows, self.below)  # type: ignore[no-untyped-call]
+        return product
+
+    def column_squares(self) -> Tensor:
+        """Σ_i L_ij² for every column j."""
+        return 1 + self.below.square().sum(0)
+
+    def is_triangular(self) -> bool:
+        """Whether nothing has been put on or above the diagonal."""
+        return not self.below.triu().any()
+
+
+def _blocks(n: int) -> Iterator[slice]:
+    count = max(1, min(4, n // SMALLEST_BLOCK))
+    edges = [n * i // count for i in range(count + 1)]
+    for first, last in zip(edges[:-1], edges[1:], strict=True):
+        yield slice(first, last)
+
+
+class _Right(torch.autograd.Function):
+    """x ↦ x + x·below, block column by block column."""
+
+    @staticmethod
+    def forward(ctx: Any, rows: Tensor, below: Tensor) -> Tensor:
+        ctx.save_for_backward(rows, below)
+        return _times(rows, below)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, Tensor]:
+        rows, below = ctx.saved_tensors
+        of_rows = _times_transposed(gradients[0], below) if ctx.needs_input_grad[0] else None
+        return of_rows, _outer_below(rows, gradients[0])
+
+
+class _Left(torch.autograd.Function):
+    """x ↦ x + x·belowᵀ, block row by block row."""
+
+    @staticmethod
+    def forward(ctx: Any, rows: Tensor, below: Tensor) -> Tensor:
+        ctx.save_for_backward(rows, below)
+        return _times_transposed(rows, below)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, Tensor]:
+        rows, below = ctx.saved_tensors
+        of_rows = _times(gradients[0], below) if ctx.needs_input_grad[0] else None
+        return of_rows, _outer_below(gradients[0], rows)
+
+
+def _times(rows: Tensor, below: Tensor) -> Tensor:
+    product = torch.empty_like(rows)
+    for block in _blocks(rows.shape[1]):
+        under = slice(block.start, None)
+        torch.addmm(rows[:, block], rows[:, under], below[under, block], out=product[:, block])
+    return product
+
+
+def _times_transposed(rows: Tensor, below: Tensor) -> Tensor:
+    product = torch.empty_like(rows)
+    for block in _blocks(rows.shape[1]):
+        before = slice(0, block.stop)
+        torch.addmm(
+            rows[:, block], rows[:, before], below[block, before].T, out=product[:, block]
+        )
+    return product
+
+
+def _outer_below(left: Tensor, right: Tensor) -> Tensor:
+    """The part of leftᵀ·right below the diagonal."""
+    n = left.shape[1]
+    outer = left.new_zeros(n, n)
+    for block in _blocks(n):
+        under = slice(block.start, None)
+        torch.mm(left[:, under].T, right[:, block], out=outer[under, block])
+        outer[block, block].tril_(-1)
+    return outer
