@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from fractions import Fraction
+from decimal import Decimal
 
 import click
 
@@ -13,20 +13,21 @@ from pacbound.certificate.checker import check_file
 __all__ = ["verify"]
 
 
-def _risk(ctx: click.Context, param: click.Parameter, value: str) -> Fraction:
-    try:
-        risk = Fraction(value)
-    except (ValueError, ZeroDivisionError):
-        raise click.BadParameter(f"{value!r} is not a number") from None
-    if not 0 <= risk <= 1:
-        raise click.BadParameter(f"{value} is not in [0, 1]; 25 % is 0.25")
-    return risk
+def _risk(ctx: click.Context, param: click.Parameter, value: float) -> Decimal:
+    if not 0 <= value <= 1:
+        raise click.BadParameter(f"{value:g} is not in [0, 1]; 25 % is 0.25")
+    return Decimal(repr(value))
 
 
 @click.command()
 @click.argument("certificates", metavar="CERT...", nargs=-1, required=True)
 @click.option(
-    "--max-risk", metavar="X", callback=_risk, default="1", help="Reject a larger risk bound."
+    "--max-risk",
+    metavar="X",
+    type=float,
+    callback=_risk,
+    default=1.0,
+    help="Reject a larger risk bound.",
 )
 @click.option(
     "--checkpoint",
@@ -36,7 +37,7 @@ def _risk(ctx: click.Context, param: click.Parameter, value: str) -> Fraction:
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the verdicts as JSON.")
 def verify(
-    certificates: tuple[str, ...], max_risk: Fraction, checkpoint: str, as_json: bool
+    certificates: tuple[str, ...], max_risk: Decimal, checkpoint: str, as_json: bool
 ) -> None:
     """Check that certificates prove what they claim.
 

@@ -1,0 +1,132 @@
+"""Certificates made from primitives, with every number at its smallest valid value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from pacbound.bounds import binomial, catoni, maurer, mcallester, pinsker
+from pacbound.bounds.bernoulli_kl import bernoulli_kl_inverse
+from pacbound.bounds.chernoff import risk_limit
+from pacbound.bounds.gaussian_kl import gaussian_kl
+from pacbound.bounds.prior_grid import B, C, best_index, index_cost, variance
+from pacbound.bounds.rounding import exact, highest, lowest, precise, round_up
+from pacbound.certificate import format as form
+
+DIGEST = "0123456789abcdef" * 4
+COMPLEXITIES = {"mcallester": mcallester.complexity, "maurer": maurer.complexity}
+
+
+@dataclass(frozen=True)
+class Primitives:
+    """What a certificate is made from; the defaults are those of an MLP on MNIST."""
+
+    m: int = 60_000
+    passes: int = 100
+    errors: int = 342_000
+    pac_bayes: Decimal = Decimal("0.025")
+    risk: Decimal = Decimal("0.01")
+    # of each variance group: parameters, trace, squared distance, log-determinant
+    groups: tuple[tuple[int, float, float, float], ...] = (
+        (471_000, 1500.0, 22.0, -1_354_480.0),
+        (6_010, 60.0, 3.0, -13_894.0),
+    )
+    widths: tuple[int, ...] = (600,)
+    network: str = "mlp"
+    seed: int = 0
+    initializer: str = "fan-in-uniform"
+    input_scale: float = 1.0
+    smoothing: float = 0.0
+    trials: int = 1
+    inequality: str = "mcallester"
+    held_out: tuple[int, int] | None = (577, 10_000)
+
+
+def issue(p: Primitives | None = None) -> form.Certificate:
+    """The certificate at the exact bound: no number could be smaller."""
+    p = p or Primitives()
+    with precise():
+        indices = [best_index(trace + distance, d) for d, trace, distance, _ in p.groups]
+        kl_upper = round_up(
+            sum(
+                gaussian_kl(
+                    highest(trace) + highest(distance), lowest(log_det), d, variance(exact(index))
+                )
+                for (d, trace, distance, log_det), index in zip(p.groups, indices, strict=True)
+            )
+        )
+        prior = _prior(p, indices)
+        paid = [entry.index for entry in (*prior.variances, *prior.choices)]
+        nats = highest(kl_upper) + exact(p.trials).log()
+        nats += sum(index_cost(exact(index)) for index in paid)
+        m, share = exact(p.m), exact(p.pac_bayes)
+        risk_upper = risk_limit(p.errors, p.m * p.passes, p.risk)
+        complexities = {
+            name: round_up(formula(nats, m, share)) for name, formula in COMPLEXITIES.items()
+        }
+        values = {
+            name: bernoulli_kl_inverse(risk_upper, complexity)
+            for name, complexity in complexities.items()
+        }
+        beta_index = catoni.best_index(risk_upper, float(nats), p.m, float(p.pac_bayes))
+        catoni_value = catoni.bound(
+            highest(risk_upper),
+            nats + index_cost(exact(beta_index)),
+            m,
+            share,
+            catoni.grid_beta(exact(beta_index)),
+        )
+        pinsker_value = pinsker.bound(highest(risk_upper), nats, m, share)
+        also = form.Also(
+            **values,
+            pinsker=round_up(pinsker_value),
+            catoni=form.Catoni(beta_index, round_up(catoni_value)),
+            held_out=_held_out(p),
+        )
+    value = values[p.inequality]
+    return form.Certificate(
+        claim=form.Claim(value, float(p.pac_bayes + p.risk)),
+        budget=form.Budget(float(p.pac_bayes), float(p.risk), 0),
+        data=form.Data("mnist", p.m, 10, DIGEST),
+        model=form.Model("mlp-600", "k-linear", sum(group[0] for group in p.groups), DIGEST),
+        prior=prior,
+        kl=form.ExactKL("exact", kl_upper, tuple(form.KLGroup(*g[1:]) for g in p.groups)),
+        risk=form.PerExampleRisk("per-example", p.m * p.passes, p.errors, "chernoff", risk_upper),
+        bound=form.Bound(p.inequality, complexities[p.inequality], value),
+        also=also,
+        seeds=form.Seeds("sha256 of the checkpoint, the data and the purpose", DIGEST),
+        made=form.Made(
+            "0.1.0", "3.11", "2.13.0", "2026-01-01T00:00:00Z", "pacbound certify mlp.pt", 12.3, {}
+        ),
+    ).in_words()
+
+
+def _prior(p: Primitives, indices: list[int]) -> form.Prior:
+    knobs: dict[str, Any] = {
+        "network": p.network,
+        "seed": p.seed,
+        "initializer": p.initializer,
+        "input_scale": p.input_scale,
+        "smoothing": p.smoothing,
+        "variance_groups": "network" if len(p.groups) == 1 else "layer",
+    }
+    if p.network == "mlp":
+        knobs["depth"] = len(p.widths)
+        knobs |= {f"width.{layer}": width for layer, width in enumerate(p.widths, 1)}
+    return form.Prior(
+        form.Center("initialization", p.initializer, p.seed, DIGEST),
+        tuple(
+            form.Variance((str(layer),), group[0], B, C, index, variance(index))
+            for layer, (group, index) in enumerate(zip(p.groups, indices, strict=True))
+        ),
+        tuple(form.Choice.of(name, value) for name, value in knobs.items()),
+        p.trials,
+    )
+
+
+def _held_out(p: Primitives) -> form.HeldOut | None:
+    if p.held_out is None:
+        return None
+    errors, n = p.held_out
+    return form.HeldOut(n, errors, binomial.upper_limit(errors, n, p.pac_bayes + p.risk))

@@ -1,0 +1,337 @@
+"""The checker: what it accepts, its arithmetic, hostile files, and that it stands alone."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import random
+import shutil
+import subprocess
+import sys
+import time
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from certificate_cases import Primitives, issue
+from flint import arb
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pacbound.bounds.rounding import exact, precise
+from pacbound.certificate import checker
+
+VALID = issue()
+TEXT = VALID.to_json()
+
+
+# What is accepted
+
+
+@st.composite
+def primitives(draw: st.DrawFn) -> Primitives:
+    m, passes = draw(st.integers(8, 10**6)), draw(st.integers(1, 200))
+    groups = []
+    for _ in range(draw(st.integers(1, 3))):
+        d, mean_square = draw(st.integers(1, 10**6)), draw(st.floats(1e-8, 10))
+        trace, gap = d * mean_square, draw(st.floats(0, 100))
+        groups.append((d, trace, draw(st.floats(0, 10)), d * math.log(mean_square) / 2 - gap))
+    n = draw(st.integers(1, 2000))
+    return Primitives(
+        m=m,
+        passes=passes,
+        errors=draw(st.integers(0, m * passes)),
+        pac_bayes=draw(st.decimals("0.001", "0.3", places=5)),
+        risk=draw(st.decimals("0.001", "0.3", places=5)),
+        groups=tuple(groups),
+        widths=tuple(draw(st.lists(st.integers(1, 2000), max_size=3))),
+        network=draw(st.sampled_from(checker.CHOICES["network"])),
+        seed=draw(st.integers(0, 10**6)),
+        initializer=draw(st.sampled_from(checker.CHOICES["initializer"])),
+        input_scale=draw(st.sampled_from(checker.CHOICES["input_scale"])),
+        smoothing=draw(st.sampled_from(checker.CHOICES["smoothing"])),
+        trials=draw(st.integers(1, 1000)),
+        inequality=draw(st.sampled_from(("mcallester", "maurer"))),
+        held_out=draw(st.none() | st.integers(0, n).map(lambda errors: (errors, n))),
+    )
+
+
+@given(primitives())
+def test_what_is_issued_at_the_exact_bound_is_accepted_and_no_less(p: Primitives) -> None:
+    certificate = issue(p)
+    verdict = checker.check(certificate.to_json())
+    assert verdict.reason == ""
+    assert verdict.risk_bound == Decimal(repr(certificate.claim.risk_bound))
+    record = certificate.to_mapping()
+    record["bound"]["value"] *= 1 - 1e-9
+    record["claim"]["risk_bound"] *= 1 - 1e-9
+    record["claim"]["sentence"] = checker.sentence(record)
+    assert not checker.check(json.dumps(record)).accepted
+
+
+@pytest.mark.parametrize("inequality", ["mcallester", "maurer"])
+def test_a_looser_claim_is_accepted(inequality: str) -> None:
+    record = issue(Primitives(inequality=inequality)).to_mapping()
+    record["claim"]["risk_bound"] = 0.5
+    record["bound"]["value"] = 0.4
+    record["claim"]["sentence"] = checker.sentence(record)
+    assert checker.check(json.dumps(record)).accepted
+
+
+def test_a_vacuous_claim_is_accepted() -> None:
+    record = issue(Primitives(errors=6_000_000)).to_mapping()
+    assert record["claim"]["risk_bound"] == 1
+    assert checker.check(json.dumps(record)).accepted
+
+
+def test_the_verdict_in_words() -> None:
+    verdict = checker.check(TEXT)
+    percent = f"{math.ceil(VALID.claim.risk_bound * 1e4) / 100:.2f}"
+    words = f"risk ≤ {percent} % with probability ≥ 96.5 % (mnist, m = 60000, k-linear)"
+    assert verdict.line("a.json") == f"ok        a.json: {words}"
+    assert VALID.claim.sentence == (
+        "With probability at least 96.5 % over the draw of the 60000 training examples and the "
+        "Monte Carlo draws, the zero-one error of the randomised predictor (fresh weights for "
+        "every prediction) on new data from the same distribution is at most "
+        f"{percent} %."
+    )
+
+
+@given(st.decimals(0, 1, places=12), st.decimals("0.000001", "0.999999", places=12))
+def test_the_sentence_rounds_against_the_claim(risk: Decimal, delta: Decimal) -> None:
+    claim = {"risk_bound": risk, "delta": delta, "loss": "zero-one", "predictor": "gibbs"}
+    words = checker.sentence({"claim": claim, "data": {"m": 8}}).split()
+    assert risk * 100 <= Decimal(words[-2]) < risk * 100 + Decimal("0.01")
+    confidence = Decimal(words[words.index("%") - 1])
+    assert 100 - delta * 100 - Decimal("0.0001") < confidence <= 100 - delta * 100
+
+
+# Choices
+
+
+def test_widths_are_numbered_once_each() -> None:
+    widths = range(1, 3000)
+    indices = [checker.choice("width.1", width)["index"] for width in widths]
+    assert sorted(indices) == list(widths)
+    assert [checker.choice("width.9", width)["index"] for width in (600, 1200, 1, 99, 101)] == [
+        1,
+        8,
+        9,
+        107,
+        108,
+    ]
+
+
+def test_declared_values_are_numbered_in_order() -> None:
+    for name, values in checker.CHOICES.items():
+        assert [checker.choice(name, value)["index"] for value in values] == [
+            *range(1, len(values) + 1)
+        ]
+    assert checker.choice("seed", 0)["index"] == 1
+    assert checker.choice("depth", 2)["index"] == 3
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("network", "vgg"), ("width.0", 600), ("width.x", 600), ("seed", 1.0), ("input_scale", True)],
+)
+def test_an_undeclared_choice_is_refused(name: str, value: object) -> None:
+    with pytest.raises(ValueError, match="not a declared value"):
+        checker.choice(name, value)
+
+
+# Arithmetic
+
+
+def enclosed(interval: checker.Interval, value: arb) -> bool:
+    return not exact(interval.lo) > value and not exact(interval.hi) < value
+
+
+positive = st.decimals("1e-30", "1e30", places=35).map(lambda x: x + Decimal("1e-35"))
+real = st.decimals("-1e5", "1e5", places=30)
+
+
+@given(real, positive)
+def test_intervals_enclose_what_flint_computes(x: Decimal, y: Decimal) -> None:
+    a, b = checker.Interval(x), checker.Interval(y)
+    with precise():
+        p, q = exact(x), exact(y)
+        for ours, theirs in (
+            (a + b, p + q),
+            (a - b, p - q),
+            (a * b, p * q),
+            (a / b, p / q),
+            (b.ln(), q.log()),
+            (b.sqrt(), q.sqrt()),
+            (a.exp(), p.exp()),
+        ):
+            assert enclosed(ours, theirs)
+            width = Fraction(ours.hi) - Fraction(ours.lo)
+            assert 0 <= width <= abs(Fraction(ours.lo)) / 10**47
+
+
+def test_pi_is_enclosed() -> None:
+    with precise():
+        assert enclosed(checker.PI, arb.pi())
+
+
+def test_a_division_by_what_may_be_zero_is_refused() -> None:
+    with pytest.raises(ZeroDivisionError):
+        checker.Interval(1) / checker.Interval(-1, 1)
+
+
+# Hostile files
+
+HOSTILE = {
+    "NaN": TEXT.replace('"trials": 1', '"trials": NaN'),
+    "infinite": TEXT.replace('"trials": 1', '"trials": Infinity'),
+    "negative infinite": TEXT.replace('"trials": 1', '"trials": -Infinity'),
+    "huge exponent": TEXT.replace('"trials": 1', '"trials": 1e999999999'),
+    "exponent beyond decimal": TEXT.replace('"trials": 1', f'"trials": 1e{"9" * 40}'),
+    "tiny exponent": TEXT.replace('"trials": 1', '"trials": 1e-999999999'),
+    "zero with an exponent": TEXT.replace('"trials": 1', '"trials": 0e999999999'),
+    "million digits": TEXT.replace('"trials": 1', f'"trials": {"1" * 10**6}'),
+    "million decimals": TEXT.replace('"trials": 1', f'"trials": 0.{"1" * 10**6}'),
+    "nested arrays": "[" * 10**6,
+    "nested objects": '{"a":' * 10**5 + "1" + "}" * 10**5,
+    "nested settings": TEXT.replace('"settings": {}', f'"settings": {{"a": {"[" * 30}{"]" * 30}}}'),
+    "duplicate": TEXT.replace('"trials": 1', '"trials": 1, "trials": 1'),
+    "many duplicates": "{" + '"a": 1,' * 10**5 + '"a": 1}',
+    "many entries": json.dumps(VALID.to_mapping() | {"prior": {"choices": [{}] * 10**5}}),
+    "long array": f"[{'1,' * 10**6}1]",
+    "array": "[]",
+    "number": "1",
+    "text": '"pacbound"',
+    "null": "null",
+    "truth": TEXT.replace('"trials": 1', '"trials": true'),
+    "control characters": TEXT.replace('"trials": 1', r'"\u001b[2J\n\ud800": 1'),
+}
+NOT_JSON = {
+    "empty": b"",
+    "truncated": TEXT[: len(TEXT) // 2].encode(),
+    "binary": bytes(range(256)),
+    "latin-1": TEXT.replace("mnist", "é").encode("latin-1"),
+    "byte order mark": b"\xef\xbb\xbf" + TEXT.encode(),
+    "too long": b" " * (4 * 2**20) + TEXT.encode(),
+}
+
+
+@pytest.mark.parametrize("name", [*HOSTILE, *NOT_JSON])
+def test_a_hostile_file_is_rejected_at_once_and_in_one_line(name: str) -> None:
+    start = time.perf_counter()
+    verdict = checker.check(HOSTILE[name] if name in HOSTILE else NOT_JSON[name])
+    assert time.perf_counter() - start < 2
+    assert not verdict.accepted
+    if name != "nested arrays":  # not JSON either: no bracket is closed
+        assert verdict.exit_code == (1 if name in HOSTILE else 2)
+    line = verdict.line("bad\nname\x1b.json")
+    assert line.isprintable()
+    assert len(line) < 400
+
+
+@given(st.binary(max_size=300) | st.text(max_size=300))
+def test_no_input_raises(content: str | bytes) -> None:
+    assert not checker.check(content).accepted
+
+
+def test_no_damage_raises() -> None:
+    draw = random.Random(0)
+    for _ in range(300):
+        damaged = bytearray(TEXT.encode())
+        for _ in range(draw.randrange(1, 4)):
+            damaged[draw.randrange(len(damaged))] = draw.choice(b'0123456789.-e"{}[],:ntf ')
+        checker.check(bytes(damaged))
+
+
+def test_absurd_but_well_formed_numbers_are_quick() -> None:
+    largest = 10**15
+    record = VALID.to_mapping()
+    record["prior"]["variances"][0]["index"] = largest
+    record["also"]["held_out"] = {"n": largest, "errors": 500_000, "upper": 4e-10}
+    start = time.perf_counter()
+    assert not checker.check(json.dumps(record)).accepted
+    record["prior"] = VALID.to_mapping()["prior"]
+    assert "held_out" in checker.check(json.dumps(record)).reason
+    assert time.perf_counter() - start < 3
+
+
+# Alone
+
+
+@pytest.fixture
+def alone(tmp_path: Path) -> Path:
+    """A folder with nothing in it but the checker, a checkpoint and its certificate."""
+    shutil.copy(checker.__file__, tmp_path / "checker.py")
+    (tmp_path / "mlp.pt").write_bytes(b"weights")
+    record = VALID.to_mapping()
+    record["model"]["checkpoint_sha256"] = hashlib.sha256(b"weights").hexdigest()
+    (tmp_path / "good.json").write_text(json.dumps(record), encoding="utf-8")
+    record["claim"]["risk_bound"] *= 0.9
+    (tmp_path / "bad.json").write_text(json.dumps(record), encoding="utf-8")
+    (tmp_path / "junk.json").write_text("no JSON", encoding="utf-8")
+    return tmp_path
+
+
+def run_alone(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-I", "-S", "checker.py", *arguments]
+    return subprocess.run(
+        command,
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        env={"PYTHONIOENCODING": "utf-8"},
+        check=False,
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "exit_code", "lines"),
+    [
+        (["good.json"], 0, ["ok"]),
+        (["good.json", "--checkpoint", "mlp.pt", "--max-risk", "0.9"], 0, ["ok"]),
+        (["good.json", "bad.json"], 1, ["ok", "REJECTED"]),
+        (["good.json", "--max-risk", "0.01"], 1, ["REJECTED"]),
+        (["good.json", "--checkpoint", "junk.json"], 1, ["REJECTED"]),
+        (["bad.json", "junk.json", "absent.json", "."], 2, ["REJECTED"] * 4),
+        (["good.json", "--checkpoint", "absent.pt"], 2, ["REJECTED"]),
+        (["good.json", "--max-risk", "25"], 2, []),
+        (["good.json", "--max-risk", "nan"], 2, []),
+        (["good.json", "--trust-me"], 2, []),
+        ([], 2, []),
+    ],
+)
+def test_the_checker_runs_alone(
+    alone: Path, arguments: list[str], exit_code: int, lines: list[str]
+) -> None:
+    done = run_alone(alone, *arguments)
+    assert done.returncode == exit_code, done.stderr
+    assert [line.split()[0] for line in done.stdout.splitlines()] == lines
+    assert "Traceback" not in done.stderr
+
+
+def test_the_checker_imports_the_standard_library_alone() -> None:
+    source = Path(checker.__file__).read_text(encoding="utf-8")
+    lines = source.splitlines()
+    imported = {
+        line.split()[1].split(".")[0] for line in lines if line.startswith(("import ", "from "))
+    }
+    assert imported <= sys.stdlib_module_names
+    assert len(lines) <= 500
+
+
+def test_a_console_without_the_sign_is_served(alone: Path) -> None:
+    command = [sys.executable, "-S", "checker.py", "good.json"]
+    done = subprocess.run(
+        command, cwd=alone, capture_output=True, env={"PYTHONIOENCODING": "ascii"}, check=False
+    )
+    assert done.returncode == 0
+    assert done.stdout.startswith(b"ok        good.json: risk ? ")
+
+
+def test_max_risk_is_compared_exactly() -> None:
+    bound = Decimal(repr(VALID.claim.risk_bound))
+    assert checker.check(TEXT, bound).accepted
+    assert not checker.check(TEXT, bound.next_minus()).accepted
