@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from decimal import Decimal
 
+from decimal import Decimal
+
 from pacbound.bounds.arithmetic import log
 from pacbound.bounds.bernoulli_kl import bernoulli_kl_inverse
 from pacbound.bounds.rounding import exact, lowest, precise, round_up
@@ -19,7 +21,7 @@ from pacbound.bounds.rounding import exact, lowest, precise, round_up
 __all__ = ["risk_limit"]
 
 
-def risk_limit(errors: int, draws: int, delta: float | Decimal) -> float:
+def risk_limit(errors: int, draws: int, delta: float | Decimal | Decimal) -> float:
     """kl⁻¹(errors/draws, ln(1/δ)/draws), both arguments and the result rounded up."""
     if not (0 <= errors <= draws and draws > 0 and 0 < delta < 1):
         raise ValueError(

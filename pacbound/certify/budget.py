@@ -7,11 +7,11 @@ from decimal import Decimal, InvalidOperation, localcontext
 
 from pacbound.errors import BadInput
 
-__all__ = ["Budget", "parse_delta", "split"]
+__all__ = ["Shares", "parse_delta", "split"]
 
 
 @dataclass(frozen=True)
-class Budget:
+class Shares:
     """Shares of δ, as exact decimals that add up to it."""
 
     pac_bayes: Decimal
@@ -32,7 +32,7 @@ def parse_delta(text: str) -> Decimal:
     return delta
 
 
-def split(delta: Decimal, exact_kl: bool) -> Budget:
+def split(delta: Decimal, exact_kl: bool) -> Shares:
     """The default split: 0.035 is 0.025 + 0.01, or 0.025 + 0.005 + 0.005 with a sampled KL.
 
     The split is fixed before anything is sampled.
@@ -43,4 +43,4 @@ def split(delta: Decimal, exact_kl: bool) -> Budget:
     risk, kl = (2 * seventh, Decimal(0)) if exact_kl else (seventh, seventh)
     with localcontext() as context:
         context.prec = 60
-        return Budget(pac_bayes=delta - risk - kl, risk=risk, kl=kl)
+        return Shares(pac_bayes=delta - risk - kl, risk=risk, kl=kl)

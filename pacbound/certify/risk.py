@@ -14,7 +14,10 @@ from torch import Tensor
 from pacbound.networks.stochastic import StochasticNetwork
 from pacbound.seeds import Noise, derive
 
-__all__ = ["count_errors", "is_error"]
+__all__ = ["OnChunk", "count_errors", "is_error", "silent"]
+
+# Called with the chunks done, the chunks in all, and the errors and draws so far.
+OnChunk = Callable[[int, int, int, int], None]
 
 CHUNK = 2000  # examples that share one derived seed
 TIE = 1e-4  # logits this close, relative to the largest, are too close to call in float32
@@ -25,6 +28,10 @@ class _Chunk:
     number: int
     first: int
     last: int
+
+
+def silent(chunks: int, total: int, errors: int, draws: int) -> None:
+    """Report nothing."""
 
 
 def is_error(logits: Tensor, labels: Tensor) -> Tensor:
@@ -46,7 +53,7 @@ def count_errors(
     passes: int,
     seed: str,
     workers: int = 1,
-    on_chunk: Callable[[int, int, int, int], None] = lambda chunks, total, errors, draws: None,
+    on_chunk: OnChunk = silent,
 ) -> int:
     """Errors in `passes` draws of every example, each draw with weights of its own.
 

@@ -6,7 +6,7 @@ import hashlib
 import pickle
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import torch
 from torch import Tensor
@@ -54,13 +54,10 @@ class Checkpoint:
     def load(cls, path: Path) -> Checkpoint:
         """Read a checkpoint; a pickle that asks for anything but tensors is refused, not run."""
         try:
-            content = torch.load(path, map_location="cpu", weights_only=True)
+            with path.open("rb") as stream:
+                content = _parse(stream, path)
         except OSError as error:
             raise BadInput(f"cannot read {path}: {error.strerror or error}") from error
-        except (RuntimeError, EOFError, ValueError, KeyError, pickle.UnpicklingError) as error:
-            unsafe = "weights_only" in str(error) or "Unsupported" in str(error)
-            why = "it asks to run code" if unsafe else "it is truncated or of another kind"
-            raise BadInput(f"{path} is not a pacbound checkpoint: {why}") from error
         if not isinstance(content, dict) or content.get("format") != FORMAT:
             raise BadInput(f"{path} is not a pacbound checkpoint of format {FORMAT}")
         if set(content) != FIELDS:
@@ -87,6 +84,15 @@ class Checkpoint:
             posterior=posterior,
             training=content["training"],
         )
+
+
+def _parse(stream: BinaryIO, path: Path) -> Any:
+    try:
+        return torch.load(stream, map_location="cpu", weights_only=True)
+    except Exception as error:  # a hostile file can make the reader fail in any way
+        asks = isinstance(error, pickle.UnpicklingError) and "weights_only" in str(error)
+        why = "it asks to run code" if asks else "it is truncated or of another kind"
+        raise BadInput(f"{path} is not a pacbound checkpoint: {why}") from error
 
 
 def _describes_data(data: object) -> bool:

@@ -1,0 +1,324 @@
+"""What would make a certificate unsound, one test for each."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from pacbound.bounds.bernoulli_kl import bernoulli_kl
+from pacbound.bounds.gaussian_kl import gaussian_kl
+from pacbound.bounds.prior_grid import variance
+from pacbound.certificate.format import Certificate
+from pacbound.certify.budget import parse_delta, split
+from pacbound.certify.divergence import primitives
+from pacbound.certify.issue import Request, certify, posterior_of
+from pacbound.certify.risk import CHUNK, count_errors, is_error
+from pacbound.data import Dataset
+from pacbound.errors import BadInput
+from pacbound.posteriors import POSTERIORS
+from pacbound.recipes import Settings
+from pacbound.recipes.choices import prior_choices
+from pacbound.training.checkpoints import Checkpoint
+from pacbound.training.loop import train
+
+DELTA = Decimal("0.035")
+REQUEST = Request(DELTA, draws=3000)
+change = dataclasses.replace
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Settings, Dataset]:
+    from conftest import blobs
+
+    from pacbound.recipes import recipe
+
+    path = tmp_path_factory.mktemp("trained") / "a.pt"
+    settings = recipe(
+        "mlp-600",
+        {"data": "blobs", "hidden": [8], "epochs": 15, "batch": 100, "learning_rate": 0.02},
+    )
+    data = blobs(600, seed=1)
+    train(settings, data, path)
+    return path, settings, data
+
+
+@pytest.fixture
+def certificate(trained: tuple[Path, Settings, Dataset]) -> Certificate:
+    return certify(trained[0], trained[2], REQUEST)
+
+
+def tampered(source: Path, target: Path, **fields: Any) -> Path:
+    """A copy of a checkpoint with some of its fields replaced."""
+    change(Checkpoint.load(source), **fields).save(target)
+    return target
+
+
+# The prior ----------------------------------------------------------------------------------
+
+
+def test_a_center_that_its_seed_does_not_give_is_refused(
+    trained: tuple[Path, Settings, Dataset], tmp_path: Path
+) -> None:
+    path, settings, data = trained
+    for forged in (
+        tampered(path, tmp_path / "digest.pt", prior_sha256="0" * 64),
+        tampered(path, tmp_path / "seed.pt", settings=change(settings, prior_seed=5)),
+        tampered(path, tmp_path / "kind.pt", settings=change(settings, initializer="he-normal")),
+    ):
+        with pytest.raises(BadInput, match="does not give the prior"):
+            certify(forged, data, REQUEST)
+
+
+def test_the_center_is_not_taken_from_the_checkpoint(
+    trained: tuple[Path, Settings, Dataset],
+) -> None:
+    """The checkpoint has nothing but the posterior: no tensor of it is the prior's centre."""
+    path, _, data = trained
+    checkpoint = Checkpoint.load(path)
+    center = posterior_of(checkpoint, data).center
+    for value in checkpoint.posterior.values():
+        assert not any(value.shape == c.shape and torch.equal(value, c) for c in center.values())
+
+
+def test_the_prior_variance_is_on_its_grid(certificate: Certificate) -> None:
+    for entry in certificate.prior.variances:
+        assert isinstance(entry.index, int)
+        assert entry.index >= 1
+        assert entry.value == variance(entry.index)
+
+
+@pytest.mark.parametrize("grouping", ["layer", "network"])
+def test_no_other_index_gives_a_smaller_kl_and_cost(
+    trained: tuple[Path, Settings, Dataset], grouping: str
+) -> None:
+    path, _, data = trained
+    problem = posterior_of(Checkpoint.load(path), data)
+    for group in primitives(problem.network, problem.center, grouping):
+        moment = group.trace + group.distance_sq
+
+        def cost(j: int, moment: float = moment, d: int = group.parameters) -> float:
+            return gaussian_kl(moment, 0.0, d, variance(j)) + 2 * math.log(j)
+
+        assert min(range(1, 2000), key=cost) == group.index
+
+
+def test_every_knob_of_the_prior_is_paid_for(tiny_settings: Settings) -> None:
+    """Whatever setting changes the prior changes what the choices cost, or is refused."""
+    before = {entry["name"]: entry["index"] for entry in prior_choices(tiny_settings)}
+    for name, value, knob in [
+        ("prior_seed", 3, "seed"),
+        ("initializer", "he-normal", "initializer"),
+        ("input_scale", 4.0, "input_scale"),
+        ("smoothing", 2.0, "smoothing"),
+        ("variance_groups", "network", "variance_groups"),
+        ("hidden", (9,), "width.1"),
+        ("hidden", (8, 8), "depth"),
+    ]:
+        after = {
+            entry["name"]: entry["index"]
+            for entry in prior_choices(change(tiny_settings, **{name: value}))
+        }
+        assert after[knob] > before[knob]
+    with pytest.raises(BadInput, match="cannot be paid for"):
+        prior_choices(change(tiny_settings, input_scale=1.2345))
+
+
+def test_trials_cost_their_logarithm(trained: tuple[Path, Settings, Dataset]) -> None:
+    path, _, data = trained
+    one = certify(path, data, change(REQUEST, trials=1))
+    many = certify(path, data, change(REQUEST, trials=1000))
+    gained = (many.bound.complexity - one.bound.complexity) * (data.m - 1)
+    assert gained == pytest.approx(math.log(1000), rel=1e-9)
+
+
+# KL -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("posterior", POSTERIORS)
+def test_kl_counts_every_tensor_once_and_agrees_with_a_dense_normal(
+    tiny_settings: Settings, tiny_data: Dataset, tmp_path: Path, posterior: str
+) -> None:
+    settings = change(tiny_settings, posterior=posterior, hidden=(3,))
+    path = tmp_path / "a.pt"
+    train(settings, tiny_data, path)
+    certificate = certify(path, tiny_data, REQUEST)
+    problem = posterior_of(Checkpoint.load(path), tiny_data)
+    network = problem.network.double()
+    values = {entry.layers[0]: entry.value for entry in certificate.prior.variances}
+    expected, d = 0.0, 0
+    for name, q in network.posteriors():
+        n = q.mean.numel()
+        rows = torch.eye(n, dtype=torch.float64).reshape(n, *q.shape)
+        with torch.no_grad():
+            root = torch.stack([q.noise(row).flatten() for row in rows])
+        dense = torch.distributions.MultivariateNormal(q.mean.detach().flatten(), root.T @ root)
+        prior = torch.distributions.MultivariateNormal(
+            problem.center[name].double().flatten(),
+            values[name.split(".")[0]] * torch.eye(n, dtype=torch.float64),
+        )
+        expected += torch.distributions.kl_divergence(dense, prior).item()
+        d += n
+    assert certificate.model.parameters == d == 16 * 3 + 3 + 3 * 3 + 3
+    assert expected <= certificate.kl.upper * (1 + 1e-12)
+    assert certificate.kl.upper == pytest.approx(expected, rel=1e-9)
+
+
+def test_primitives_are_rounded_outward(trained: tuple[Path, Settings, Dataset]) -> None:
+    """Against sums in exact rational arithmetic of what the float32 parameters say."""
+    from fractions import Fraction
+
+    path, settings, data = trained
+    checkpoint = Checkpoint.load(path)
+    problem = posterior_of(checkpoint, data)
+    (group,) = primitives(problem.network, problem.center, "network")
+    distance = sum(
+        (Fraction(a.item()) - Fraction(b.item())) ** 2
+        for name, q in problem.network.posteriors()
+        for a, b in zip(q.mean.flatten(), problem.center[name].flatten(), strict=True)
+    )
+    log_det = sum(
+        Fraction(value.item())
+        for _, q in problem.network.posteriors()
+        for value in q.log_scale.flatten()  # type: ignore[union-attr, operator]
+    )
+    assert Fraction(group.distance_sq) >= distance
+    assert Fraction(group.log_det) <= log_det
+    assert group.distance_sq == pytest.approx(float(distance), rel=1e-11)
+    assert group.log_det == pytest.approx(float(log_det), rel=1e-9)
+
+
+# The risk -----------------------------------------------------------------------------------
+
+
+def test_the_risk_is_that_of_all_the_examples_equally_often(
+    trained: tuple[Path, Settings, Dataset],
+) -> None:
+    path, _, data = trained
+    certificate = certify(path, data, change(REQUEST, draws=601))
+    assert certificate.risk.draws == 2 * data.m
+    assert certificate.data.m == len(data.train_labels)
+    assert certificate.data.sha256 == data.sha256
+
+
+def test_the_risk_limit_is_above_the_risk_and_used(certificate: Certificate) -> None:
+    frequency = certificate.risk.errors / certificate.risk.draws
+    allowance = math.log(1 / certificate.budget.risk) / certificate.risk.draws
+    assert bernoulli_kl(frequency, certificate.risk.upper) >= allowance * (1 - 1e-12)
+    assert (
+        bernoulli_kl(certificate.risk.upper, certificate.bound.value)
+        >= certificate.bound.complexity * (1 - 1e-12)
+    )
+
+
+def test_seeds_are_derived_and_nothing_depends_on_the_workers(
+    trained: tuple[Path, Settings, Dataset],
+) -> None:
+    path, _, data = trained
+    first, again, more = (certify(path, data, change(REQUEST, workers=w)) for w in (1, 1, 3))
+    assert first.risk == again.risk == more.risk
+    assert first.bound == again.bound == more.bound
+    assert first.also == more.also
+    assert first.seeds == more.seeds
+
+
+def test_another_checkpoint_or_other_data_has_other_noise(
+    trained: tuple[Path, Settings, Dataset], tmp_path: Path
+) -> None:
+    path, _, data = trained
+    other = tampered(path, tmp_path / "b.pt", epoch=99)
+    seeds = {certify(p, data, REQUEST).seeds.risk for p in (path, other)}
+    labels = data.train_labels.copy()
+    labels[0] = (labels[0] + 1) % data.classes
+    moved = change(data, train_labels=labels)
+    seeds.add(certify(path, moved, change(REQUEST, allow_other_data=True)).seeds.risk)
+    assert len(seeds) == 3
+
+
+def test_chunks_have_noise_of_their_own(trained: tuple[Path, Settings, Dataset]) -> None:
+    """Errors in one pass must not repeat in the next: reused draws would count twice."""
+    path, settings, data = trained
+    network = posterior_of(Checkpoint.load(path), data).network
+    inputs = torch.zeros(CHUNK, 4, 4)
+    with torch.no_grad():
+        for _, q in network.posteriors():
+            q.mean.zero_()
+    labels = torch.zeros(CHUNK, dtype=torch.int64)
+    counts = [count_errors(network, inputs, labels, passes, "ab" * 32) for passes in (1, 2, 3)]
+    parts = np.diff([0, *counts])
+    assert len(set(parts)) > 1
+    # A third of guesses is right: independent draws stay within five deviations of that.
+    assert abs(counts[2] / (3 * CHUNK) - 2 / 3) < 5 * math.sqrt(2 / 9 / (3 * CHUNK))
+
+
+def test_ties_near_ties_and_nan_are_errors() -> None:
+    rows = [
+        ([2.0, 1.0, 0.0], 0, False),
+        ([2.0, 2.0, 0.0], 0, True),
+        ([2.0, 2.0 - 1e-6, 0.0], 0, True),
+        ([1.0, 2.0, 0.0], 0, True),
+        ([math.nan, 1.0, 0.0], 0, True),
+        ([2.0, math.nan, 0.0], 0, True),
+        ([math.inf, 1.0, 0.0], 0, True),
+        ([0.0, 0.0, 0.0], 2, True),
+        ([-3.0, -2.0, -1.0], 2, False),
+    ]
+    logits = torch.tensor([row for row, _, _ in rows])
+    labels = torch.tensor([label for _, label, _ in rows])
+    assert is_error(logits, labels).tolist() == [wrong for _, _, wrong in rows]
+
+
+def test_other_data_is_refused_unless_asked_for(
+    trained: tuple[Path, Settings, Dataset],
+) -> None:
+    path, _, data = trained
+    half = change(
+        data, train_inputs=data.train_inputs[:300], train_labels=data.train_labels[:300]
+    )
+    order = np.random.default_rng(0).permutation(data.m)
+    shuffled = change(data, train_labels=data.train_labels[order])
+    for other in (half, shuffled):
+        with pytest.raises(BadInput, match="other data"):
+            certify(path, other, REQUEST)
+    allowed = certify(path, half, change(REQUEST, allow_other_data=True))
+    assert allowed.data.m == 300  # m is counted, not taken from the checkpoint
+    assert allowed.data.sha256 == half.sha256
+
+
+def test_the_number_of_classes_must_fit(trained: tuple[Path, Settings, Dataset]) -> None:
+    path, _, data = trained
+    with pytest.raises(BadInput, match="3 classes"):
+        certify(path, change(data, classes=4), change(REQUEST, allow_other_data=True))
+
+
+# The budget ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("text", ["0.035", "0.05", "0.5", "0.999", "1e-9", "0.123456789012345"])
+def test_the_budget_adds_up(text: str) -> None:
+    delta = parse_delta(text)
+    for exact_kl in (True, False):
+        shares = split(delta, exact_kl)
+        assert shares.pac_bayes + shares.risk + shares.kl == delta
+        assert shares.pac_bayes > 0
+        assert shares.risk > 0
+        assert (shares.kl > 0) != exact_kl
+        for share in (delta, shares.pac_bayes, shares.risk, shares.kl):
+            assert Decimal(repr(float(share))) == share  # what the certificate prints
+
+
+def test_the_default_budget_is_the_papers() -> None:
+    shares = [dataclasses.astuple(split(DELTA, exact_kl)) for exact_kl in (True, False)]
+    assert [[float(x) for x in row] for row in shares] == [[0.025, 0.01, 0], [0.025, 0.005, 0.005]]
+
+
+@pytest.mark.parametrize("text", ["0", "1", "-0.1", "1.5", "nan", "inf", "x", "", "1e-400"])
+def test_delta_out_of_range(text: str) -> None:
+    with pytest.raises(BadInput, match="delta"):
+        parse_delta(text)

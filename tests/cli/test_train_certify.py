@@ -1,0 +1,310 @@
+"""`train` and `certify` as a user meets them: what works, and what bad input gets."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from click.testing import CliRunner, Result
+
+from pacbound_cli import cli
+
+SMALL = ["--set", "hidden=[8]", "--set", "batch=100", "--set", "learning_rate=0.02"]
+
+
+def run(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(cli, [str(a) for a in arguments])
+
+
+def refused(result: Result, *words: str) -> None:
+    """Exit code 2, and one line that says what was wrong."""
+    assert result.exit_code == 2, result.output
+    last = result.stderr.strip().splitlines()[-1]
+    assert last.startswith("Error: ")
+    for word in words:
+        assert word in last
+    assert "Traceback" not in result.output
+
+
+@pytest.fixture
+def trained(tiny_file: Path, tmp_path: Path) -> Path:
+    path = tmp_path / "tiny.pt"
+    result = run("train", "mlp-600", "--data", tiny_file, *SMALL, "--epochs", "4", "-o", path)
+    assert result.exit_code == 0, result.output
+    return path
+
+
+def edited(path: Path, target: Path, edit: Any) -> Path:
+    content = torch.load(path, weights_only=True)
+    edit(content)
+    torch.save(content, target)
+    return target
+
+
+# What works ---------------------------------------------------------------------------------
+
+
+def test_train_certify_verify(trained: Path, tmp_path: Path) -> None:
+    certificate = tmp_path / "certificates" / "tiny.json"
+    result = run("certify", trained, "--draws", "3000", "-o", certificate)
+    assert result.exit_code == 0, result.output
+    assert "With probability at least 96.5 %" in result.stdout
+    for words in ("empirical risk", "KL(q‖p)", "Monte Carlo allowance", "Maurer", "Pinsker"):
+        assert words in result.stdout
+    assert run("verify", certificate, "--checkpoint", trained).exit_code == 0
+
+
+def test_max_risk_decides_the_exit_code(trained: Path, tmp_path: Path) -> None:
+    target = tmp_path / "a.json"
+    arguments = ["certify", trained, "--draws", "3000", "-o", target]
+    assert run(*arguments, "--max-risk", "0.999").exit_code == 0
+    result = run(*arguments, "--max-risk", "0.01")
+    assert result.exit_code == 1
+    assert "larger than --max-risk" in result.stderr
+    assert run("verify", target).exit_code == 0  # the certificate itself is sound
+
+
+def test_json_output(trained: Path, tiny_file: Path, tmp_path: Path) -> None:
+    result = run("certify", trained, "--draws", "3000", "-o", tmp_path / "a.json", "--json")
+    assert json.loads(result.stdout)["data"]["m"] == 600
+    path = tmp_path / "b.pt"
+    small = ["train", "mlp-600", "--data", tiny_file, *SMALL, "--epochs", "1", "-o", path]
+    assert json.loads(run(*small, "--json").stdout)["epoch"] == 1
+    assert json.loads(run("recipes", "--json").stdout)["mlp-600"]
+    assert json.loads(run("recipes", "show", "mlp-600", "--json").stdout)["hidden"] == [600]
+
+
+def test_an_existing_checkpoint_is_not_lost(trained: Path, tiny_file: Path) -> None:
+    before = trained.read_bytes()
+    refused(run("train", "mlp-600", "--data", tiny_file, *SMALL, "-o", trained), "--resume")
+    assert trained.read_bytes() == before
+
+
+def test_kill_minus_nine_loses_at_most_an_epoch(tiny_file: Path, tmp_path: Path) -> None:
+    """Killed again and again at odd moments, it ends with the weights of an undisturbed run."""
+    command = [sys.executable, "-m", "pacbound_cli", "train", "mlp-600", "--data", str(tiny_file)]
+    command += [*SMALL, "--epochs", "60", "--threads", "1"]
+    whole, parts = tmp_path / "whole.pt", tmp_path / "parts.pt"
+    subprocess.run([*command, "-o", str(whole)], check=True, capture_output=True)
+    kills, flags = 0, ["-o", str(parts)]
+    for wait in (0.3, 0.9, 0.5, None):
+        process = subprocess.Popen(
+            [*command, *flags], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+        )
+        if wait is None:
+            process.communicate()
+            assert process.returncode == 0
+            break
+        assert process.stderr is not None
+        process.stderr.readline()  # the first epoch of this part is done
+        time.sleep(wait)
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        kills += process.returncode == -signal.SIGKILL
+        flags = ["-o", str(parts), "--resume"]
+    assert kills > 0
+    assert whole.read_bytes() == parts.read_bytes()
+    assert [p.name for p in tmp_path.iterdir() if p.name.startswith(".")] == [] or kills
+
+
+def test_every_command_has_help_with_an_example() -> None:
+    import click
+
+    def walk(command: click.Command, path: list[str]) -> None:
+        if path:
+            assert command.help, path
+            assert "Example" in command.help, path
+            assert run(*path, "--help").exit_code == 0
+        if isinstance(command, click.Group):
+            for name, inner in command.commands.items():
+                walk(inner, [*path, name])
+
+    walk(cli, [])
+
+
+def test_help_and_verify_do_not_import_torch() -> None:
+    code = (
+        "import sys; from pacbound_cli import cli; cli(['--help'], standalone_mode=False); "
+        "assert not {'torch', 'numpy', 'rich'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+
+
+# What is refused ----------------------------------------------------------------------------
+
+
+class _Bomb:
+    def __reduce__(self) -> tuple[Any, tuple[str]]:
+        return os.system, ("touch BOMB",)
+
+
+def test_files_that_are_no_checkpoints(
+    trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    bad = tmp_path / "bad.pt"
+    refused(run("certify", tmp_path / "none.pt"), "none.pt", "No such file")
+    refused(run("certify", tmp_path), "Is a directory")
+    content = trained.read_bytes()
+    for broken in (b"", b"hello", content[:1000], content[: len(content) // 2], content[:-1]):
+        bad.write_bytes(broken)
+        refused(run("certify", bad), "bad.pt", "not a pacbound checkpoint")
+    torch.save({"a": torch.zeros(1)}, bad)
+    refused(run("certify", bad), "not a pacbound checkpoint")
+    for bomb in (lambda p: torch.save({"x": _Bomb()}, p), lambda p: _pickle(p)):
+        bomb(bad)
+        refused(run("certify", bad), "not a pacbound checkpoint")
+    assert not (tmp_path / "BOMB").exists()
+
+
+def _pickle(path: Path) -> None:
+    with path.open("wb") as stream:
+        pickle.dump(_Bomb(), stream)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("module.1.posteriors.weight.mean", float("nan"), ["NaN"]),
+        ("module.1.posteriors.weight.mean", float("inf"), ["infinite"]),
+        ("module.1.posteriors.weight.log_scale", float("nan"), ["NaN"]),
+        ("module.1.posteriors.weight.log_scale", -1000.0, ["zero or infinite scale"]),
+        ("module.3.posteriors.bias.log_scale", 1000.0, ["zero or infinite scale"]),
+        ("module.1.posteriors.weight.triangles.0.below", 0.1, ["triangle"]),
+    ],
+)
+def test_tensors_that_make_no_sense(
+    trained: Path, tmp_path: Path, name: str, value: float, words: list[str]
+) -> None:
+    def edit(content: dict[str, Any]) -> None:
+        content["posterior"][name].view(-1)[0] = value
+
+    bad = edited(trained, tmp_path / "bad.pt", edit)
+    refused(run("certify", bad, "-o", tmp_path / "a.json"), *words)
+    assert not (tmp_path / "a.json").exists()
+
+
+def test_tensors_that_do_not_fit(trained: Path, tmp_path: Path) -> None:
+    name = "module.1.posteriors.weight.mean"
+
+    def missing(content: dict[str, Any]) -> None:
+        del content["posterior"][name]
+
+    def extra(content: dict[str, Any]) -> None:
+        content["posterior"]["more"] = torch.zeros(1)
+
+    def shape(content: dict[str, Any]) -> None:
+        content["posterior"][name] = torch.zeros(8, 15)
+
+    def dtype(content: dict[str, Any]) -> None:
+        content["posterior"][name] = content["posterior"][name].half()
+
+    def recipe(content: dict[str, Any]) -> None:
+        content["settings"]["hidden"] = [9]
+
+    def unknown(content: dict[str, Any]) -> None:
+        content["settings"]["hiden"] = [9]
+
+    def field(content: dict[str, Any]) -> None:
+        content["prior_center"] = torch.zeros(1)
+
+    def seed(content: dict[str, Any]) -> None:
+        content["settings"]["prior_seed"] = 1
+
+    words = {
+        missing: [name],
+        extra: ["more"],
+        shape: ["(8, 15)"],
+        dtype: ["float16"],
+        recipe: ["digest differs"],
+        unknown: ["hiden", "did you mean 'hidden'"],
+        field: ["prior_center"],
+        seed: ["seed 1"],
+    }
+    for edit, expected in words.items():
+        bad = edited(trained, tmp_path / "bad.pt", edit)
+        refused(run("certify", bad, "-o", tmp_path / "a.json"), *expected)
+
+
+def test_bad_options(trained: Path, tiny_file: Path, tmp_path: Path) -> None:
+    for delta in ("0", "1", "-1", "nan", "2", "x"):
+        refused(run("certify", trained, "--delta", delta), "delta")
+    refused(run("certify", trained, "--inequality", "mauer"), "did you mean 'maurer'")
+    assert run("certify", trained, "--max-risk", "nan").exit_code == 2
+    refused(run("train", "mlp-60"), "did you mean 'mlp-600'")
+    base = ["train", "mlp-600", "--data", tiny_file, "-o", tmp_path / "x.pt"]
+    refused(run(*base, "--posterior", "k-liner"), "did you mean 'k-linear'")
+    refused(run(*base, "--objective", "pinker"), "did you mean 'pinsker'")
+    refused(run(*base, "--set", "epoch=3"), "did you mean 'epochs'")
+    refused(run(*base, "--set", "epochs"), "key=value")
+    refused(run(*base, "--set", "epochs=[1"), "epochs")
+    refused(run(*base, "--epochs", "0"), "epochs must be")
+    refused(run(*base, "--set", "learning_rate=nan"), "learning_rate must be")
+    refused(run(*base, "--set", "delta=1.0"), "delta must be")
+    refused(run(*base, "--set", "hidden=600"), "hidden must be")
+    refused(run(*base, "--set", "input_scale=1.1"), "cannot be paid for")
+    refused(run(*base, "--set", "initializer=ones"), "initializer")
+    refused(run(*base, "--resume"), "no checkpoint")
+    refused(run("train", "mlp-600", "--data", "mnst"), "did you mean 'mnist'")
+    refused(run("recipes", "show", "mlp"), "mlp")
+    assert not (tmp_path / "x.pt").exists()
+
+
+def test_labels_out_of_range(tmp_path: Path) -> None:
+    path = tmp_path / "bad.npz"
+    np.savez(path, x=np.zeros((20, 4, 4), dtype=np.float32), y=np.full(20, -1))
+    refused(run("train", "mlp-600", "--data", path, "-o", tmp_path / "x.pt"), "labels")
+
+
+def test_data_that_changed_since_training(trained: Path, tiny_file: Path, tmp_path: Path) -> None:
+    arrays = dict(np.load(tiny_file))
+    arrays["y"] = np.roll(arrays["y"], 1)
+    other = tmp_path / "other.npz"
+    np.savez(other, **arrays)
+    target = tmp_path / "a.json"
+    base = ["certify", trained, "--draws", "3000", "--data", other, "-o", target]
+    refused(run(*base), "other data", "--allow-other-data")
+    assert not target.exists()
+    assert run(*base, "--allow-other-data").exit_code == 0
+    assert run("verify", target).exit_code == 0
+
+
+def test_places_that_cannot_be_written(trained: Path, tiny_file: Path, tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_text("")
+    refused(run("certify", trained, "-o", file / "a.json"), "cannot write")
+    refused(run("certify", trained, "-o", tmp_path), "it is a folder")
+    refused(run("train", "mlp-600", "--data", tiny_file, "-o", file / "a.pt"), "cannot write")
+    refused(run("certify", trained, "-o", "/proc/nowhere/a.json"), "cannot write")
+
+
+def test_a_full_disk_leaves_the_old_file(trained: Path, tmp_path: Path) -> None:
+    """A file-size limit stands in for a full disk."""
+    import resource
+
+    from pacbound.errors import BadInput
+    from pacbound.files import write_whole
+
+    target = tmp_path / "kept"
+    target.write_bytes(b"old")
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limits[1]))
+    try:
+        with pytest.raises(BadInput, match="cannot write"):
+            write_whole(target, lambda stream: stream.write(bytes(100_000)))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        signal.signal(signal.SIGXFSZ, handler)
+    assert target.read_bytes() == b"old"
+    assert sorted(p.name for p in tmp_path.iterdir() if p.name.startswith(".kept")) == []
