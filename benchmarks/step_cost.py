@@ -77,8 +77,10 @@ def main() -> None:
             step()
             times[name].append(time.perf_counter() - start)
     medians = {name: statistics.median(values) for name, values in times.items()}
-    print(f"one step, batch {options.batch}, hidden {options.hidden}, "
-          f"{torch.get_num_threads()} threads")
+    print(
+        f"one step, batch {options.batch}, hidden {options.hidden}, "
+        f"{torch.get_num_threads()} threads"
+    )
     for name, value in medians.items():
         ratio = value / medians["deterministic"]
         print(f"{name:14s} {1000 * value:7.1f} ms  {ratio:5.2f} × deterministic")

@@ -12,7 +12,6 @@ judged once.
 from __future__ import annotations
 
 from decimal import Decimal
-from decimal import Decimal
 from typing import Any
 
 from flint import arb

@@ -12,8 +12,6 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-from decimal import Decimal
-
 from pacbound.bounds.arithmetic import log
 from pacbound.bounds.bernoulli_kl import bernoulli_kl_inverse
 from pacbound.bounds.rounding import exact, lowest, precise, round_up

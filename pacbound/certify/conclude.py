@@ -79,8 +79,9 @@ def conclude(
                 for group, place in zip(groups, prior.variances, strict=True)
             )
         )
-        paid = [*prior.variances, *prior.choices]
-        union = sum((index_cost(exact(entry.index)) for entry in paid), exact(prior.trials).log())
+        indices = [place.index for place in prior.variances]
+        indices += [choice.index for choice in prior.choices]
+        union = sum((index_cost(exact(index)) for index in indices), exact(prior.trials).log())
         nats = _published(kl_upper) + union
         delta = exact(shares.pac_bayes)
         complexities = {

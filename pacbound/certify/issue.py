@@ -65,9 +65,7 @@ class Request:
     command: str = ""
 
 
-def certify(
-    path: Path, data: Dataset, request: Request, on_chunk: OnChunk = silent
-) -> Certificate:
+def certify(path: Path, data: Dataset, request: Request, on_chunk: OnChunk = silent) -> Certificate:
     """Issue the certificate of a checkpoint on its training data.
 
     Nothing is trusted but the posterior's parameters: the prior is made again from its seed, its
@@ -91,9 +89,7 @@ def certify(
     ) -> int:
         mapped = map_inputs(inputs, settings.input_scale, settings.smoothing)
         targets = torch.from_numpy(labels)
-        return count_errors(
-            problem.network, mapped, targets, passes, seed, request.workers, report
-        )
+        return count_errors(problem.network, mapped, targets, passes, seed, request.workers, report)
 
     seed = derive("risk", digest, data.sha256)
     passes = math.ceil(request.draws / data.m)
@@ -117,9 +113,7 @@ def certify(
         claim=Claim(conclusion.bound.value, float(request.delta)),
         budget=Budget(float(shares.pac_bayes), float(shares.risk), float(shares.kl)),
         data=Data(data.name, data.m, data.classes, data.sha256),
-        model=Model(
-            settings.recipe, settings.posterior, problem.network.parameter_count(), digest
-        ),
+        model=Model(settings.recipe, settings.posterior, problem.network.parameter_count(), digest),
         prior=prior,
         kl=conclusion.kl,
         risk=conclusion.risk,

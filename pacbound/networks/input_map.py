@@ -33,9 +33,7 @@ def smooth_root(side: Sequence[int], length: float) -> np.ndarray:
     (rows, row_vectors), (columns, column_vectors) = factors
     spectrum = np.outer(np.clip(rows, 0, None), np.clip(columns, 0, None)).ravel()
     vectors = np.kron(row_vectors, column_vectors)
-    root: np.ndarray = (
-        vectors * np.sqrt((spectrum + ROUGHNESS) / (1 + ROUGHNESS)) @ vectors.T
-    )
+    root: np.ndarray = vectors * np.sqrt((spectrum + ROUGHNESS) / (1 + ROUGHNESS)) @ vectors.T
     return root
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 
 from torch import nn
 
@@ -24,7 +25,7 @@ def mlp(input_shape: Sequence[int], hidden: Sequence[int], classes: int) -> nn.M
     """
     sizes = [math.prod(input_shape), *hidden, classes]
     layers: list[nn.Module] = [nn.Flatten()]
-    for i, (inputs, outputs) in enumerate(zip(sizes[:-1], sizes[1:], strict=True)):
+    for i, (inputs, outputs) in enumerate(pairwise(sizes)):
         if i > 0:
             layers.append(nn.ReLU())
         layers.append(nn.Linear(inputs, outputs))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator
 
-import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 from torch.nn import functional
@@ -33,7 +32,7 @@ class StochasticLayer(nn.Module):
 
     def draw(self, source: Noise | None) -> dict[str, Tensor]:
         """One value for every parameter; the means when there is no source of noise."""
-        values = {}
+        values: dict[str, Tensor] = {}
         for name in self.posteriors:
             posterior = self.posterior_of(name)
             if source is None:
@@ -44,7 +43,8 @@ class StochasticLayer(nn.Module):
         return values
 
     def forward(self, inputs: Tensor) -> Tensor:
-        return functional_call(self._bare[0], self.draw(self.source), (inputs,))
+        outputs: Tensor = functional_call(self._bare[0], self.draw(self.source), (inputs,))
+        return outputs
 
 
 class StochasticLinear(StochasticLayer):

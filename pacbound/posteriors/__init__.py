@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeAlias
+
+from torch import Tensor
+
 from pacbound.errors import unknown_name
 from pacbound.posteriors.base import Posterior
 from pacbound.posteriors.diag import Diag
@@ -10,10 +15,12 @@ from pacbound.posteriors.k_linear import KLinear
 
 __all__ = ["POSTERIORS", "Diag", "KDiag", "KLinear", "Posterior", "posterior_named"]
 
-POSTERIORS: dict[str, type[Posterior]] = {"diag": Diag, "k-diag": KDiag, "k-linear": KLinear}
+Family: TypeAlias = Callable[[Tensor, float], Posterior]  # of a centre and a starting scale
+
+POSTERIORS: dict[str, Family] = {"diag": Diag, "k-diag": KDiag, "k-linear": KLinear}
 
 
-def posterior_named(name: str) -> type[Posterior]:
+def posterior_named(name: str) -> Family:
     """The posterior family of that name."""
     if name not in POSTERIORS:
         raise unknown_name("posterior", name, POSTERIORS)

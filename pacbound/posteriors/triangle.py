@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 import torch
@@ -54,7 +55,7 @@ class UnitTriangle(nn.Module):
 def _blocks(n: int) -> Iterator[slice]:
     count = max(1, min(4, n // SMALLEST_BLOCK))
     edges = [n * i // count for i in range(count + 1)]
-    for first, last in zip(edges[:-1], edges[1:], strict=True):
+    for first, last in pairwise(edges):
         yield slice(first, last)
 
 
@@ -100,9 +101,7 @@ def _times_transposed(rows: Tensor, below: Tensor) -> Tensor:
     product = torch.empty_like(rows)
     for block in _blocks(rows.shape[1]):
         before = slice(0, block.stop)
-        torch.addmm(
-            rows[:, block], rows[:, before], below[block, before].T, out=product[:, block]
-        )
+        torch.addmm(rows[:, block], rows[:, before], below[block, before].T, out=product[:, block])
     return product
 
 

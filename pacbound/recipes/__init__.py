@@ -16,8 +16,8 @@ __all__ = ["Settings", "parse_override", "recipe", "recipe_names", "recipe_text"
 
 def recipe_names() -> list[str]:
     """The built-in recipes."""
-    folder = files("pacbound.recipes")
-    return sorted(f.name.removesuffix(".yaml") for f in folder.iterdir() if f.name.endswith(".yaml"))
+    names = [entry.name for entry in files("pacbound.recipes").iterdir()]
+    return sorted(name.removesuffix(".yaml") for name in names if name.endswith(".yaml"))
 
 
 def recipe_text(name: str) -> str:

@@ -21,10 +21,8 @@ def _whole(least: int) -> Callable[[Any], bool]:
 
 
 def _between(low: float, high: float) -> Callable[[Any], bool]:
-    return (
-        lambda value: isinstance(value, int | float)
-        and not isinstance(value, bool)
-        and low <= value <= high
+    return lambda value: (
+        isinstance(value, int | float) and not isinstance(value, bool) and low <= value <= high
     )
 
 

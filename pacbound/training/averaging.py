@@ -17,7 +17,7 @@ class PolyakAverage:
     def __init__(self, module: nn.Module, decay: float) -> None:
         self.decay = decay
         self.steps = 0
-        self.parameters = list(module.parameters())
+        self.parameters: list[Tensor] = list(module.parameters())
         self.average = [parameter.detach().clone() for parameter in self.parameters]
 
     @torch.no_grad()

@@ -111,7 +111,7 @@ def restore_posterior(network: StochasticNetwork, posterior: dict[str, Tensor]) 
     expected = network.state_dict()
     odd = sorted(set(expected) ^ set(posterior))
     if odd:
-        raise BadInput(f"the checkpoint does not fit its recipe: missing or unknown tensor {odd[0]}")
+        raise BadInput(f"the checkpoint does not fit its recipe: it has or lacks {odd[0]}")
     for name, value in posterior.items():
         if value.shape != expected[name].shape:
             raise BadInput(

@@ -72,7 +72,7 @@ def train(
     if resume:
         saved = Checkpoint.load(path)
         if saved.settings != settings:
-            raise BadInput(f"{path} was trained with other settings: {_difference(saved, settings)}")
+            raise BadInput(f"{path} has other settings: {_difference(saved, settings)}")
         if saved.data["sha256"] != data.sha256:
             raise BadInput(f"{path} was trained on other data than this {data.name}")
         if saved.training is None:
@@ -157,9 +157,7 @@ class _Run:
             )
             seen, kl = seen + len(chosen), kl_now
             risk = float(total[1]) / seen
-            on_step(
-                Step(epoch, self.epochs, step + 1, self.steps, risk, kl, self._bound(risk, kl))
-            )
+            on_step(Step(epoch, self.epochs, step + 1, self.steps, risk, kl, self._bound(risk, kl)))
         surrogate, risk, objective = (total / seen).tolist()
         return self._figures(warm, surrogate, risk, objective, rate)
 
@@ -173,7 +171,7 @@ class _Run:
         else:
             kl, union = self.prior_variance()
             objective = self.objective(surrogate, kl + union)
-        objective.backward()
+        objective.backward()  # type: ignore[no-untyped-call]
         self.optimizer.step()
         if self.average is not None and source is not None:
             self.average.update()

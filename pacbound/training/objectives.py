@@ -33,7 +33,8 @@ class Catoni(Objective):
 
     def forward(self, risk: Tensor, nats: Tensor) -> Tensor:
         beta = catoni.best_beta(risk.detach(), nats.detach(), self.m, self.delta)
-        return catoni.bound(risk, nats, self.m, self.delta, beta)
+        value: Tensor = catoni.bound(risk, nats, self.m, self.delta, beta)
+        return value
 
 
 class CatoniTrained(Objective):
@@ -45,21 +46,24 @@ class CatoniTrained(Objective):
         self.log_excess = nn.Parameter(torch.zeros(()))
 
     def forward(self, risk: Tensor, nats: Tensor) -> Tensor:
-        return catoni.bound(risk, nats, self.m, self.delta, 0.5 + self.log_excess.exp())
+        value: Tensor = catoni.bound(risk, nats, self.m, self.delta, 0.5 + self.log_excess.exp())
+        return value
 
 
 class Pinsker(Objective):
     """McAllester's bound relaxed by Pinsker's inequality."""
 
     def forward(self, risk: Tensor, nats: Tensor) -> Tensor:
-        return pinsker.bound(risk, nats, self.m, self.delta)
+        value: Tensor = pinsker.bound(risk, nats, self.m, self.delta)
+        return value
 
 
 class Quadratic(Objective):
     """The quadratic bound of "PAC-Bayes with Backprop"."""
 
     def forward(self, risk: Tensor, nats: Tensor) -> Tensor:
-        return quadratic.bound(risk, nats, self.m, self.delta)
+        value: Tensor = quadratic.bound(risk, nats, self.m, self.delta)
+        return value
 
 
 class _BernoulliKLInverse(torch.autograd.Function):
@@ -85,7 +89,8 @@ class KLInverse(Objective):
         complexity = maurer.complexity(nats, self.m, self.delta)
         # Where the inverse is vacuous it is flat; its relaxation keeps a slope towards small risks.
         if not (risk.item() < 1 and 0 <= complexity.item() < 10):
-            return risk + complexity
+            relaxed: Tensor = risk + complexity
+            return relaxed
         inverse: Tensor = _BernoulliKLInverse.apply(risk, complexity)  # type: ignore[no-untyped-call]
         return inverse
 

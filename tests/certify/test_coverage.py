@@ -51,9 +51,7 @@ def true_gibbs_risk(network: StochasticNetwork) -> float:
         spread = torch.einsum("eoi,ni,o->ne", root, inputs, contrast).square().sum(1)
         spread += (bias.noise(torch.ones(2)) * contrast).square().sum()
         second_wins = torch.distributions.Normal(0, 1).cdf(mean / spread.sqrt()).double().numpy()
-    return float(
-        WEIGHTS @ (SECOND_CLASS * (1 - second_wins) + (1 - SECOND_CLASS) * second_wins)
-    )
+    return float(WEIGHTS @ (SECOND_CLASS * (1 - second_wins) + (1 - SECOND_CLASS) * second_wins))
 
 
 @pytest.mark.parametrize("half", [0, 1])

@@ -174,7 +174,7 @@ def test_primitives_are_rounded_outward(trained: tuple[Path, Settings, Dataset])
     """Against sums in exact rational arithmetic of what the float32 parameters say."""
     from fractions import Fraction
 
-    path, settings, data = trained
+    path, _, data = trained
     checkpoint = Checkpoint.load(path)
     problem = posterior_of(checkpoint, data)
     (group,) = primitives(problem.network, problem.center, "network")
@@ -211,10 +211,9 @@ def test_the_risk_limit_is_above_the_risk_and_used(certificate: Certificate) -> 
     frequency = certificate.risk.errors / certificate.risk.draws
     allowance = math.log(1 / certificate.budget.risk) / certificate.risk.draws
     assert bernoulli_kl(frequency, certificate.risk.upper) >= allowance * (1 - 1e-12)
-    assert (
-        bernoulli_kl(certificate.risk.upper, certificate.bound.value)
-        >= certificate.bound.complexity * (1 - 1e-12)
-    )
+    assert bernoulli_kl(
+        certificate.risk.upper, certificate.bound.value
+    ) >= certificate.bound.complexity * (1 - 1e-12)
 
 
 def test_seeds_are_derived_and_nothing_depends_on_the_workers(
@@ -243,7 +242,7 @@ def test_another_checkpoint_or_other_data_has_other_noise(
 
 def test_chunks_have_noise_of_their_own(trained: tuple[Path, Settings, Dataset]) -> None:
     """Errors in one pass must not repeat in the next: reused draws would count twice."""
-    path, settings, data = trained
+    path, _, data = trained
     network = posterior_of(Checkpoint.load(path), data).network
     inputs = torch.zeros(CHUNK, 4, 4)
     with torch.no_grad():
@@ -278,9 +277,7 @@ def test_other_data_is_refused_unless_asked_for(
     trained: tuple[Path, Settings, Dataset],
 ) -> None:
     path, _, data = trained
-    half = change(
-        data, train_inputs=data.train_inputs[:300], train_labels=data.train_labels[:300]
-    )
+    half = change(data, train_inputs=data.train_inputs[:300], train_labels=data.train_labels[:300])
     order = np.random.default_rng(0).permutation(data.m)
     shuffled = change(data, train_labels=data.train_labels[order])
     for other in (half, shuffled):

@@ -129,7 +129,7 @@ def test_resume_refuses_other_settings_and_other_data(
 ) -> None:
     path = tmp_path / "a.pt"
     train(tiny_settings, tiny_data, path)
-    with pytest.raises(BadInput, match="learning_rate=0.02 there, 0.01 now"):
+    with pytest.raises(BadInput, match=r"learning_rate=0\.02 there, 0\.01 now"):
         train(change(tiny_settings, learning_rate=0.01), tiny_data, path, resume=True)
     labels = tiny_data.train_labels.copy()
     labels[0] = (labels[0] + 1) % 3
