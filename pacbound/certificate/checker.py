@@ -14,7 +14,7 @@ import hashlib
 import json
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
@@ -122,7 +122,7 @@ def _is(kind: str, value: Any) -> bool:
     count = type(value) is int and value <= MAX_COUNT
     kinds = {"text": text, "text-or-real": text or real, "any-object": isinstance(value, dict)}
     kinds["digest"] = text and re.fullmatch("[0-9a-f]{64}", value) is not None
-    kinds["texts"] = isinstance(value, list) and value != [] and all(_is("text", x) for x in value)
+    kinds["texts"] = isinstance(value, list) and {type(x) for x in value} == {str}
     kinds |= {"real": real, "real>0": real and value > 0, "real>=0": real and value >= 0}
     kinds |= {"[0,1]": real and 0 <= value <= 1, "(0,1)": real and 0 < value < 1}
     kinds |= {"int>0": count and value > 0, "int>=0": count and value >= 0}
@@ -315,16 +315,6 @@ def _nats(c: Record) -> Interval:
     return nats
 
 
-def _mcallester(nats: Interval, m: int, delta: Number) -> Interval:
-    _require(m >= 2, "McAllester's inequality needs data.m ≥ 2")
-    return (nats + (Interval(m) / delta).ln()) / Interval(m - 1)
-
-
-def _maurer(nats: Interval, m: int, delta: Number) -> Interval:
-    _require(m >= 8, "Maurer's inequality needs data.m ≥ 8")
-    return (nats + (Interval(m).sqrt() * 2 / delta).ln()) / Interval(m)
-
-
 def _check_inverse(name: str, c: Record, value: Number, complexity: Number) -> None:
     enough = _kl_lower(Interval(c["risk"]["upper"]), value) >= complexity
     _require(enough, f"{name} is {value}: too small for the risk and the complexity")
@@ -346,23 +336,26 @@ def _check_also(c: Record, nats: Interval) -> None:
         if also[name] < 1:
             _check_inverse(f"also.{name}", c, also[name], complexity(nats, m, share).hi)
     if pinsker < 1:
-        implied = risk + (_mcallester(nats, m, share) / 2).sqrt()
+        implied = risk + (INEQUALITIES["mcallester"](nats, m, share) / 2).sqrt()
         _at_least("also.pinsker", pinsker, implied.hi, "the risk and the KL")
     if catoni["value"] < 1:
         beta = Interval(catoni["beta_index"] + 10) / 20
         paid = (nats + _index_cost(catoni["beta_index"]) + (ONE / share).ln()) / m
         implied = (risk + beta * paid) / (ONE - ONE / (beta * 2))
         _at_least("also.catoni.value", catoni["value"], implied.hi, "the risk and the KL")
-    if also["held_out"] is not None and also["held_out"]["upper"] < 1:
+    if also["held_out"] is not None:
         n, errors, upper = (also["held_out"][name] for name in ("n", "errors", "upper"))
         _require(errors <= n, "also.held_out.errors is larger than its n")
-        enough = upper > 0 and _binomial_upper(errors, n, upper) <= delta
+        enough = upper == 1 or (upper > 0 and _binomial_upper(errors, n, upper) <= delta)
         _require(enough, f"also.held_out.upper is {upper}: too small for its errors, n and delta")
 
 
 KL_METHODS = {"exact": _exact_kl}
 RISK_SAMPLERS = {"per-example": _check_per_example}
-INEQUALITIES = {"mcallester": _mcallester, "maurer": _maurer}
+INEQUALITIES: dict[str, Callable[[Interval, int, Number], Interval]] = {  # nats, m, δ: complexity
+    "mcallester": lambda nats, m, delta: (nats + (Interval(m) / delta).ln()) / (m - 1),
+    "maurer": lambda nats, m, delta: (nats + (Interval(m).sqrt() * 2 / delta).ln()) / m,
+}
 PREDICTORS = {"gibbs": "the randomised predictor (fresh weights for every prediction)"}
 
 
@@ -390,6 +383,7 @@ def _check_certificate(c: Record) -> None:
     spent, delta = sum(map(Fraction, c["budget"].values())), Fraction(c["claim"]["delta"])
     _require(spent == delta, f"the budget adds up to {float(spent)} and not to {float(delta)}")
     _require(c["data"]["classes"] >= 2, "data.classes must be at least 2")
+    _require(c["data"]["m"] >= 8, "data.m must be at least 8: Maurer's inequality needs it")
     _check_choices(c["prior"])
     _at_least("kl.upper", c["kl"]["upper"], KL_METHODS[c["kl"]["method"]](c), "its primitives")
     RISK_SAMPLERS[c["risk"]["sampler"]](c)
