@@ -19,7 +19,7 @@ from torch.nn import functional
 from pacbound.networks.initializers import prior_center
 from pacbound.networks.mlp import mlp
 from pacbound.networks.stochastic import StochasticNetwork
-from pacbound.seeds import Noise, derive
+from pacbound.seeds import TrainingNoise, derive
 from pacbound.training.objectives import objective_named
 from pacbound.training.prior_variance import PriorVariance
 
@@ -47,7 +47,7 @@ def stochastic_step(posterior: str, batch: int, hidden: list[int]) -> Callable[[
     objective = objective_named("quadratic", M, 0.025)
     optimizer = torch.optim.Adam(network.parameters(), fused=True)
     inputs, labels = torch.rand(batch, 28, 28), torch.randint(CLASSES, (batch,))
-    source = Noise(derive("benchmark"))
+    source = TrainingNoise(derive("benchmark"))
 
     def step() -> None:
         optimizer.zero_grad(set_to_none=True)

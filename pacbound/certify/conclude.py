@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -29,21 +28,10 @@ __all__ = ["INEQUALITIES", "Conclusion", "conclude", "held_out_limit"]
 
 INEQUALITIES = {"mcallester": mcallester.complexity, "maurer": maurer.complexity}
 
-# A certificate's numbers are decimals: the shortest that read back as the float. What follows from
-# a number is computed from that decimal, and a number is moved up by one float where its decimal
-# might lie below what was proved.
-
 
 def _published(number: float) -> Any:
+    """The decimal that a certificate prints, which is what the checker reads."""
     return exact(repr(number))
-
-
-def _publish(interval: Any) -> float:
-    return _above(round_up(interval))
-
-
-def _above(number: float) -> float:
-    return math.nextafter(number, math.inf)
 
 
 @dataclass(frozen=True)
@@ -68,7 +56,7 @@ def conclude(
 ) -> Conclusion:
     """KL, risk limit, complexity and bound, and what other inequalities would give."""
     with precise():
-        kl_upper = _publish(
+        kl_upper = round_up(
             sum(
                 gaussian_kl(
                     _published(group.trace) + _published(group.distance_sq),
@@ -85,15 +73,15 @@ def conclude(
         nats = _published(kl_upper) + union
         delta = exact(shares.pac_bayes)
         complexities = {
-            name: _publish(formula(nats, exact(m), delta)) for name, formula in INEQUALITIES.items()
+            name: round_up(formula(nats, exact(m), delta)) for name, formula in INEQUALITIES.items()
         }
-        risk_upper = min(1.0, _above(risk_limit(errors, draws, shares.risk)))
+        risk_upper = risk_limit(errors, draws, shares.risk)
         risk = _published(risk_upper)
         k = catoni.best_index(risk_upper, float(nats), m, float(shares.pac_bayes))
         with_beta = nats + index_cost(exact(k))
         catoni_value = catoni.bound(risk, with_beta, exact(m), delta, catoni.grid_beta(exact(k)))
         pinsker_value = pinsker.bound(risk, nats, exact(m), delta)
-    values = {name: _inverse(risk_upper, c) for name, c in complexities.items()}
+    values = {name: bernoulli_kl_inverse(risk_upper, c) for name, c in complexities.items()}
     return Conclusion(
         kl=ExactKL("exact", kl_upper, groups),
         risk=PerExampleRisk("per-example", draws, errors, "chernoff", risk_upper),
@@ -101,8 +89,8 @@ def conclude(
         also=Also(
             mcallester=values["mcallester"],
             maurer=values["maurer"],
-            pinsker=_publish(pinsker_value),
-            catoni=Catoni(k, _publish(catoni_value)),
+            pinsker=round_up(pinsker_value),
+            catoni=Catoni(k, round_up(catoni_value)),
             held_out=held_out,
         ),
     )
@@ -110,10 +98,4 @@ def conclude(
 
 def held_out_limit(errors: int, n: int, delta: Decimal) -> HeldOut:
     """The binomial bound from a test set of which every example was judged once."""
-    return HeldOut(n, errors, min(1.0, _above(binomial.upper_limit(errors, n, delta))))
-
-
-def _inverse(risk: float, complexity: float) -> float:
-    if risk >= 1:
-        return 1.0
-    return min(1.0, _above(bernoulli_kl_inverse(min(1.0, _above(risk)), _above(complexity))))
+    return HeldOut(n, errors, binomial.upper_limit(errors, n, delta))

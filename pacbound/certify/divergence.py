@@ -34,10 +34,10 @@ def primitives(
 ) -> list[GroupPrimitives]:
     """The primitives of every group, and the index that makes its KL and cost smallest."""
     precise = copy.deepcopy(network).double()
-    posteriors = list(precise.posteriors())
+    posteriors = list(precise.posteriors(center))
     groups = []
     for layers in precise.variance_groups(grouping):
-        members = [(q, center[name]) for name, q in posteriors if name.rpartition(".")[0] in layers]
+        members = [(q, part) for name, q, part in posteriors if name in layers]
         trace = sum(_up(float(q.trace()), q.mean.numel()) for q, _ in members)
         distance = sum(
             _up(float((q.mean - c.double()).square().sum()), q.mean.numel()) for q, c in members

@@ -3,27 +3,51 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
+import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 from torch.nn import functional
 
-from pacbound.posteriors import Diag, Posterior, posterior_named
+from pacbound.posteriors import Diag, Family, Posterior, posterior_named
 from pacbound.seeds import Noise
 
-__all__ = ["StochasticLayer", "StochasticNetwork"]
+__all__ = ["StochasticLayer", "StochasticLinear", "StochasticNetwork"]
 
 
 class StochasticLayer(nn.Module):
-    """A layer whose parameters are drawn anew in every call, once for the whole batch."""
+    """A layer whose parameters are drawn anew in every call, once for the whole batch.
 
-    def __init__(self, layer: nn.Module, posteriors: dict[str, Posterior]) -> None:
+    Matrices and kernels have a posterior of the given family, vectors (biases) a Diag one.
+
+    Arguments:
+        layer: The plain layer; its own parameter values are not used.
+        center: The prior's centre, by the layer's parameter names.
+        family: Makes a posterior from a centre and a scale.
+        scale: The standard deviation of every weight at the start.
+    """
+
+    def __init__(
+        self, layer: nn.Module, center: Mapping[str, Tensor], family: Family, scale: float
+    ) -> None:
         super().__init__()
-        # In a tuple, so that the bare layer's parameters are not ours.
-        self._bare = (layer,)
-        self.posteriors = nn.ModuleDict(posteriors)
+        self._bare = (layer,)  # in a tuple, so that the bare layer's parameters are not ours
         self.source: Noise | None = None  # None: the mean of every parameter
+        self.posteriors = nn.ModuleDict(
+            {
+                name: (family if value.dim() > 1 else Diag)(value, scale)
+                for name, value in self.pack(center).items()
+            }
+        )
+
+    def pack(self, parameters: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """The layer's parameters in the layout of its posteriors."""
+        return dict(parameters)
+
+    def unpack(self, packed: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """The inverse of `pack`."""
+        return dict(packed)
 
     def posterior_of(self, name: str) -> Posterior:
         posterior = self.posteriors[name]
@@ -32,15 +56,15 @@ class StochasticLayer(nn.Module):
 
     def draw(self, source: Noise | None) -> dict[str, Tensor]:
         """One value for every parameter; the means when there is no source of noise."""
-        values: dict[str, Tensor] = {}
+        packed: dict[str, Tensor] = {}
         for name in self.posteriors:
             posterior = self.posterior_of(name)
             if source is None:
-                values[name] = posterior.mean
+                packed[name] = posterior.mean
             else:
                 noise = source.normal(*posterior.shape, dtype=posterior.mean.dtype)
-                values[name] = posterior.sample(noise)
-        return values
+                packed[name] = posterior.sample(noise)
+        return self.unpack(packed)
 
     def forward(self, inputs: Tensor) -> Tensor:
         outputs: Tensor = functional_call(self._bare[0], self.draw(self.source), (inputs,))
@@ -52,29 +76,35 @@ class StochasticLinear(StochasticLayer):
 
     The sum of normal weights is normal, so the noise of the outputs is drawn instead of the
     noise of the weights. This is exact: the outputs of different examples have the joint law
-    that they have when each example draws its own weights.
+    that they have when each example draws its own weights. The bias is one more column of the
+    weight, whose input is 1.
     """
 
+    def pack(self, parameters: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        if "bias" not in parameters:
+            return {"weight": parameters["weight"]}
+        affine = torch.cat([parameters["weight"], parameters["bias"][:, None]], 1)
+        return {"affine": affine}  # (out, in + 1)
+
+    def unpack(self, packed: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        if "affine" not in packed:
+            return dict(packed)
+        return {"weight": packed["affine"][:, :-1], "bias": packed["affine"][:, -1]}
+
     def forward(self, inputs: Tensor) -> Tensor:
-        weight = self.posterior_of("weight")
-        has_bias = "bias" in self.posteriors
-        bias_mean = self.posterior_of("bias").mean if has_bias else None
-        outputs = functional.linear(inputs, weight.mean, bias_mean)
+        (name,) = self.posteriors
+        posterior = self.posterior_of(name)
+        if name == "affine":
+            inputs = functional.pad(inputs, (0, 1), value=1.0)
+        outputs = functional.linear(inputs, posterior.mean)
         if self.source is None:
             return outputs
-        shape = (len(inputs), weight.shape[0])
-        noise = self.source.normal(*shape, dtype=inputs.dtype)
-        outputs = outputs + weight.local_noise(inputs, noise)
-        if has_bias:
-            noise = self.source.normal(*shape, dtype=inputs.dtype)
-            outputs = outputs + self.posterior_of("bias").noise(noise)
-        return outputs
+        noise = self.source.normal(len(inputs), posterior.shape[0], dtype=inputs.dtype)
+        return outputs + posterior.local_noise(inputs, noise)
 
 
 class StochasticNetwork(nn.Module):
     """A network whose every parameter tensor has a posterior around the prior's centre.
-
-    Matrices and kernels have the named posterior, vectors (biases) a Diag one.
 
     Arguments:
         module: The plain network; its own parameter values are not used.
@@ -84,7 +114,7 @@ class StochasticNetwork(nn.Module):
     """
 
     def __init__(
-        self, module: nn.Module, center: dict[str, Tensor], posterior: str, scale: float
+        self, module: nn.Module, center: Mapping[str, Tensor], posterior: str, scale: float
     ) -> None:
         super().__init__()
         family = posterior_named(posterior)
@@ -92,16 +122,11 @@ class StochasticNetwork(nn.Module):
         self.module = copy.deepcopy(module)
         for name, layer in list(self.module.named_modules()):
             own = [leaf for leaf, _ in layer.named_parameters(recurse=False)]
-            if not own:
-                continue
-            posteriors: dict[str, Posterior] = {}
-            for leaf in own:
-                value = center[f"{name}.{leaf}"]
-                chosen = family if value.dim() > 1 else Diag
-                posteriors[leaf] = chosen(value, scale)
-            kind = StochasticLinear if isinstance(layer, nn.Linear) else StochasticLayer
-            self.layers[name] = kind(layer, posteriors)
-            self.module.set_submodule(name, self.layers[name])
+            if own:
+                kind = StochasticLinear if isinstance(layer, nn.Linear) else StochasticLayer
+                part = {leaf: center[f"{name}.{leaf}"] for leaf in own}
+                self.layers[name] = kind(layer, part, family, scale)
+                self.module.set_submodule(name, self.layers[name])
 
     def forward(self, inputs: Tensor, source: Noise | None) -> Tensor:
         """The outputs, with noise from the source; of the mean network without one."""
@@ -111,11 +136,13 @@ class StochasticNetwork(nn.Module):
         assert isinstance(outputs, Tensor)
         return outputs
 
-    def posteriors(self) -> Iterator[tuple[str, Posterior]]:
-        """Every posterior with the name of its parameter tensor."""
+    def posteriors(self, center: Mapping[str, Tensor]) -> Iterator[tuple[str, Posterior, Tensor]]:
+        """Every posterior with the name of its layer and its part of the prior's centre."""
         for name, layer in self.layers.items():
-            for leaf in layer.posteriors:
-                yield f"{name}.{leaf}", layer.posterior_of(leaf)
+            prefix = f"{name}."
+            part = {k.removeprefix(prefix): v for k, v in center.items() if k.startswith(prefix)}
+            for leaf, value in layer.pack(part).items():
+                yield name, layer.posterior_of(leaf), value
 
     def draw_weights(self, source: Noise) -> dict[str, Tensor]:
         """One whole network drawn from the posterior, as a state dict of the plain module."""
@@ -130,6 +157,18 @@ class StochasticNetwork(nn.Module):
         names = list(self.layers)
         return [names] if grouping == "network" else [[name] for name in names]
 
+    def flaw(self) -> str | None:
+        """What makes the present parameters unusable, if anything does."""
+        for name, layer in self.layers.items():
+            for leaf in layer.posteriors:
+                if flaw := layer.posterior_of(leaf).flaw():
+                    return f"the posterior of layer {name} is unusable: {flaw}"
+        return None
+
     def parameter_count(self) -> int:
         """d: the number of weights of the plain network."""
-        return sum(posterior.mean.numel() for _, posterior in self.posteriors())
+        return sum(
+            layer.posterior_of(leaf).mean.numel()
+            for layer in self.layers.values()
+            for leaf in layer.posteriors
+        )

@@ -13,7 +13,7 @@ from pacbound.posteriors.diag import Diag
 from pacbound.posteriors.k_diag import KDiag
 from pacbound.posteriors.k_linear import KLinear
 
-__all__ = ["POSTERIORS", "Diag", "KDiag", "KLinear", "Posterior", "posterior_named"]
+__all__ = ["POSTERIORS", "Diag", "Family", "KDiag", "KLinear", "Posterior", "posterior_named"]
 
 Family: TypeAlias = Callable[[Tensor, float], Posterior]  # of a centre and a starting scale
 

@@ -8,8 +8,9 @@ import torch
 from torch import Tensor, nn
 
 from pacbound.posteriors.base import Posterior
+from pacbound.posteriors.spread import local_spread
 
-__all__ = ["Diag", "root_of_variance"]
+__all__ = ["Diag"]
 
 
 class Diag(Posterior):
@@ -38,10 +39,4 @@ class Diag(Posterior):
         return [self.log_scale.exp()]
 
     def local_noise(self, inputs: Tensor, standard_normal: Tensor) -> Tensor:
-        variance = inputs.square() @ (2 * self.log_scale).exp().T  # (batch, out)
-        return root_of_variance(variance) * standard_normal
-
-
-def root_of_variance(variance: Tensor) -> Tensor:
-    """√v with a finite gradient where v = 0 (a row of inputs that are all zero)."""
-    return (variance + 1e-30).sqrt()
+        return local_spread(inputs, (2 * self.log_scale).exp(), standard_normal)

@@ -8,7 +8,6 @@ import torch
 from torch import Tensor, nn
 
 from pacbound.posteriors.base import Posterior
-from pacbound.posteriors.diag import root_of_variance
 
 __all__ = ["KDiag"]
 
@@ -47,5 +46,5 @@ class KDiag(Posterior):
 
     def local_noise(self, inputs: Tensor, standard_normal: Tensor) -> Tensor:
         out_scale, in_scale = self.scales()
-        variance = (inputs * in_scale).square().sum(1, keepdim=True)  # (batch, 1)
-        return root_of_variance(variance) * standard_normal * out_scale
+        length: Tensor = torch.linalg.vector_norm(inputs * in_scale, dim=1, keepdim=True)
+        return length * standard_normal * out_scale  # (batch, 1), (batch, out), (out,)

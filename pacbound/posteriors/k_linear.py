@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from pacbound.posteriors.base import Posterior
-from pacbound.posteriors.diag import root_of_variance
+from pacbound.posteriors.spread import local_spread
 from pacbound.posteriors.triangle import UnitTriangle
 
 __all__ = ["KLinear"]
@@ -75,6 +75,5 @@ class KLinear(Posterior):
     def local_noise(self, inputs: Tensor, standard_normal: Tensor) -> Tensor:
         outer, inner = self.triangle(0), self.triangle(1)
         mixed = inner.right(inputs) if inner else inputs  # (batch, in)
-        variance = mixed.square() @ (2 * self.log_scale).exp().T  # (batch, out)
-        noise = root_of_variance(variance) * standard_normal
+        noise = local_spread(mixed, (2 * self.log_scale).exp(), standard_normal)
         return outer.left(noise) if outer else noise

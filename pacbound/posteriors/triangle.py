@@ -45,7 +45,8 @@ class UnitTriangle(nn.Module):
 
     def column_squares(self) -> Tensor:
         """Σ_i L_ij² for every column j."""
-        return 1 + self.below.square().sum(0)
+        squares: Tensor = _ColumnSquares.apply(self.below)  # type: ignore[no-untyped-call]
+        return 1 + squares
 
     def is_triangular(self) -> bool:
         """Whether nothing has been put on or above the diagonal."""
@@ -53,7 +54,7 @@ class UnitTriangle(nn.Module):
 
 
 def _blocks(n: int) -> Iterator[slice]:
-    count = max(1, min(4, n // SMALLEST_BLOCK))
+    count = max(1, min(3, n // SMALLEST_BLOCK))
     edges = [n * i // count for i in range(count + 1)]
     for first, last in pairwise(edges):
         yield slice(first, last)
@@ -87,6 +88,21 @@ class _Left(torch.autograd.Function):
         rows, below = ctx.saved_tensors
         of_rows = _times(gradients[0], below) if ctx.needs_input_grad[0] else None
         return of_rows, _outer_below(gradients[0], rows)
+
+
+class _ColumnSquares(torch.autograd.Function):
+    """The sum of squares of every column; its gradient in one pass over the matrix."""
+
+    @staticmethod
+    def forward(ctx: Any, matrix: Tensor) -> Tensor:
+        ctx.save_for_backward(matrix)
+        return matrix.square().sum(0)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> Tensor:
+        (matrix,) = ctx.saved_tensors
+        gradient: Tensor = matrix * (2 * gradients[0])
+        return gradient
 
 
 def _times(rows: Tensor, below: Tensor) -> Tensor:

@@ -123,6 +123,5 @@ def restore_posterior(network: StochasticNetwork, posterior: dict[str, Tensor]) 
         if not torch.isfinite(value).all():
             raise BadInput(f"the checkpoint's {name} has NaN or infinite entries")
     network.load_state_dict(posterior)
-    for name, q in network.posteriors():
-        if flaw := q.flaw():
-            raise BadInput(f"the checkpoint's posterior of {name} is unusable: {flaw}")
+    if flaw := network.flaw():
+        raise BadInput(f"the checkpoint does not make sense: {flaw}")

@@ -21,7 +21,7 @@ from pacbound.networks.initializers import tensors_digest
 from pacbound.networks.input_map import map_inputs
 from pacbound.recipes import Settings
 from pacbound.recipes.choices import prior_choices
-from pacbound.seeds import Noise, derive
+from pacbound.seeds import Noise, TrainingNoise, derive
 from pacbound.training.averaging import PolyakAverage
 from pacbound.training.checkpoints import Checkpoint, restore_posterior
 from pacbound.training.log import EpochRecord, TrainingLog
@@ -134,7 +134,7 @@ class _Run:
         warm = epoch <= settings.warm_start_epochs
         if epoch == settings.warm_start_epochs + 1:
             self.optimizer = self._new_optimizer()
-        source = Noise(derive("training", settings.seed, epoch))
+        source = TrainingNoise(derive("training", settings.seed, epoch))
         order = source.permutation(self.data.m)
         bound_epoch = epoch - settings.warm_start_epochs - 1
         total = torch.zeros(3, dtype=torch.float64)  # surrogate, errors, objective

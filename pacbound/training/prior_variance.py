@@ -37,9 +37,9 @@ class PriorVariance(nn.Module):
         start: float,
     ) -> None:
         super().__init__()
-        posteriors = list(network.posteriors())
+        posteriors = list(network.posteriors(center))
         self._groups = [
-            [(q, center[name]) for name, q in posteriors if name.rpartition(".")[0] in layers]
+            [(q, part) for name, q, part in posteriors if name in layers]
             for layers in network.variance_groups(grouping)
         ]
         self.sizes = [sum(q.mean.numel() for q, _ in group) for group in self._groups]
@@ -50,7 +50,7 @@ class PriorVariance(nn.Module):
     def second_moments(self) -> list[Tensor]:
         """T = E‖W − Θ0‖² of every group."""
         return [
-            torch.stack([q.trace() + (q.mean - center).square().sum() for q, center in group]).sum()
+            torch.stack([q.trace() + _squared_norm(q.mean - center) for q, center in group]).sum()
             for group in self._groups
         ]
 
@@ -79,3 +79,9 @@ class PriorVariance(nn.Module):
         # λ is at most λ_1; the clamp is for the rounding of its logarithm.
         indices = [(B * (math.log(C) - value)).clamp(min=1) for value in log_variances]
         return kl, torch.stack([index_cost(index) for index in indices]).sum()
+
+
+def _squared_norm(tensor: Tensor) -> Tensor:
+    # A dot product reads the tensor once and writes nothing.
+    flat = tensor.flatten()
+    return flat @ flat

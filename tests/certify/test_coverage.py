@@ -41,15 +41,14 @@ def draw_sample(seed: int) -> Dataset:
 def true_gibbs_risk(network: StochasticNetwork) -> float:
     """Σ_x P(x) Σ_y P(y|x) P_q(the other class wins), each a normal probability."""
     (layer,) = network.layers.values()
-    weight, bias = layer.posterior_of("weight"), layer.posterior_of("bias")
-    inputs = torch.from_numpy(INPUTS)
+    affine = layer.posterior_of("affine")
+    inputs = torch.nn.functional.pad(torch.from_numpy(INPUTS), (0, 1), value=1.0)
     contrast = torch.tensor([-1.0, 1.0])
     with torch.no_grad():
-        mean = (inputs @ weight.mean.T + bias.mean) @ contrast
-        draws = torch.eye(weight.mean.numel()).reshape(-1, *weight.shape)
-        root = torch.stack([weight.noise(draw) for draw in draws])  # W − M is linear in E
+        mean = inputs @ affine.mean.T @ contrast
+        draws = torch.eye(affine.mean.numel()).reshape(-1, *affine.shape)
+        root = torch.stack([affine.noise(draw) for draw in draws])  # W − M is linear in E
         spread = torch.einsum("eoi,ni,o->ne", root, inputs, contrast).square().sum(1)
-        spread += (bias.noise(torch.ones(2)) * contrast).square().sum()
         second_wins = torch.distributions.Normal(0, 1).cdf(mean / spread.sqrt()).double().numpy()
     return float(WEIGHTS @ (SECOND_CLASS * (1 - second_wins) + (1 - SECOND_CLASS) * second_wins))
 

@@ -153,15 +153,15 @@ def test_kl_counts_every_tensor_once_and_agrees_with_a_dense_normal(
     network = problem.network.double()
     values = {entry.layers[0]: entry.value for entry in certificate.prior.variances}
     expected, d = 0.0, 0
-    for name, q in network.posteriors():
+    for name, q, part in network.posteriors(problem.center):
         n = q.mean.numel()
         rows = torch.eye(n, dtype=torch.float64).reshape(n, *q.shape)
         with torch.no_grad():
             root = torch.stack([q.noise(row).flatten() for row in rows])
         dense = torch.distributions.MultivariateNormal(q.mean.detach().flatten(), root.T @ root)
         prior = torch.distributions.MultivariateNormal(
-            problem.center[name].double().flatten(),
-            values[name.split(".")[0]] * torch.eye(n, dtype=torch.float64),
+            part.double().flatten(),
+            values[name] * torch.eye(n, dtype=torch.float64),
         )
         expected += torch.distributions.kl_divergence(dense, prior).item()
         d += n
@@ -180,12 +180,12 @@ def test_primitives_are_rounded_outward(trained: tuple[Path, Settings, Dataset])
     (group,) = primitives(problem.network, problem.center, "network")
     distance = sum(
         (Fraction(a.item()) - Fraction(b.item())) ** 2
-        for name, q in problem.network.posteriors()
-        for a, b in zip(q.mean.flatten(), problem.center[name].flatten(), strict=True)
+        for _, q, part in problem.network.posteriors(problem.center)
+        for a, b in zip(q.mean.flatten(), part.flatten(), strict=True)
     )
     log_det = sum(
         Fraction(value.item())
-        for _, q in problem.network.posteriors()
+        for _, q, _ in problem.network.posteriors(problem.center)
         for value in q.log_scale.flatten()  # type: ignore[union-attr, operator]
     )
     assert Fraction(group.distance_sq) >= distance
@@ -243,10 +243,11 @@ def test_another_checkpoint_or_other_data_has_other_noise(
 def test_chunks_have_noise_of_their_own(trained: tuple[Path, Settings, Dataset]) -> None:
     """Errors in one pass must not repeat in the next: reused draws would count twice."""
     path, _, data = trained
-    network = posterior_of(Checkpoint.load(path), data).network
+    problem = posterior_of(Checkpoint.load(path), data)
+    network = problem.network
     inputs = torch.zeros(CHUNK, 4, 4)
     with torch.no_grad():
-        for _, q in network.posteriors():
+        for _, q, _ in network.posteriors(problem.center):
             q.mean.zero_()
     labels = torch.zeros(CHUNK, dtype=torch.int64)
     counts = [count_errors(network, inputs, labels, passes, "ab" * 32) for passes in (1, 2, 3)]

@@ -175,12 +175,12 @@ def _pickle(path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "value", "words"),
     [
-        ("module.1.posteriors.weight.mean", float("nan"), ["NaN"]),
-        ("module.1.posteriors.weight.mean", float("inf"), ["infinite"]),
-        ("module.1.posteriors.weight.log_scale", float("nan"), ["NaN"]),
-        ("module.1.posteriors.weight.log_scale", -1000.0, ["zero or infinite scale"]),
-        ("module.3.posteriors.bias.log_scale", 1000.0, ["zero or infinite scale"]),
-        ("module.1.posteriors.weight.triangles.0.below", 0.1, ["triangle"]),
+        ("module.1.posteriors.affine.mean", float("nan"), ["NaN"]),
+        ("module.1.posteriors.affine.mean", float("inf"), ["infinite"]),
+        ("module.1.posteriors.affine.log_scale", float("nan"), ["NaN"]),
+        ("module.1.posteriors.affine.log_scale", -1000.0, ["zero or infinite scale"]),
+        ("module.3.posteriors.affine.log_scale", 1000.0, ["zero or infinite scale"]),
+        ("module.1.posteriors.affine.triangles.0.below", 0.1, ["triangle"]),
     ],
 )
 def test_tensors_that_make_no_sense(
@@ -195,7 +195,7 @@ def test_tensors_that_make_no_sense(
 
 
 def test_tensors_that_do_not_fit(trained: Path, tmp_path: Path) -> None:
-    name = "module.1.posteriors.weight.mean"
+    name = "module.1.posteriors.affine.mean"
 
     def missing(content: dict[str, Any]) -> None:
         del content["posterior"][name]
@@ -204,7 +204,7 @@ def test_tensors_that_do_not_fit(trained: Path, tmp_path: Path) -> None:
         content["posterior"]["more"] = torch.zeros(1)
 
     def shape(content: dict[str, Any]) -> None:
-        content["posterior"][name] = torch.zeros(8, 15)
+        content["posterior"][name] = torch.zeros(8, 16)
 
     def dtype(content: dict[str, Any]) -> None:
         content["posterior"][name] = content["posterior"][name].half()
@@ -224,7 +224,7 @@ def test_tensors_that_do_not_fit(trained: Path, tmp_path: Path) -> None:
     words = {
         missing: [name],
         extra: ["more"],
-        shape: ["(8, 15)"],
+        shape: ["(8, 16)"],
         dtype: ["float16"],
         recipe: ["digest differs"],
         unknown: ["hiden", "did you mean 'hidden'"],

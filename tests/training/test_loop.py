@@ -113,7 +113,7 @@ def test_profiled_variance_is_the_best_one(
     variance = PriorVariance(problem.network, problem.center, "layer", True, 0.0025).double()
     kl = variance()[0].item()
     moments = [t.item() for t in variance.second_moments()]
-    log_det = sum(q.log_det().item() for _, q in problem.network.posteriors())
+    log_det = sum(q.log_det().item() for _, q, _ in problem.network.posteriors(problem.center))
     for factor in (0.9, 1.1):
         other = sum(
             gaussian_kl(t, 0.0, d, factor * t / d)
