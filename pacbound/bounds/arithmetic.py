@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, TypeAlias
 
-__all__ = ["Real", "exp", "log", "log1p", "pi", "sqrt"]
+__all__ = ["Real", "exp", "log", "log1p", "pi", "sqrt", "whole"]
 
 # A real number: int, float, scalar torch.Tensor or flint.arb. Each formula is written once over
 # these; no protocol describes all three to a type checker, hence Any.
@@ -31,3 +31,8 @@ def exp(x: Real) -> Real:
 def pi(like: Real) -> Real:
     """π in the arithmetic of `like`: an enclosure for an interval, else the nearest float."""
     return type(like).pi() if hasattr(type(like), "pi") else math.pi
+
+
+def whole(number: int, like: Real) -> Real:
+    """A whole number in the arithmetic of `like`, whose roots and logarithms are then enclosed."""
+    return type(like)(number) if hasattr(type(like), "pi") else number

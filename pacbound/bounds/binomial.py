@@ -41,7 +41,7 @@ def distribution(errors: int, n: int, p: Any) -> Any:
     return total
 
 
-def upper_limit(errors: int, n: int, delta: float | Decimal | Decimal) -> float:
+def upper_limit(errors: int, n: int, delta: float | Decimal) -> float:
     """The smallest float p that is proved to have P(Bin(n, p) ≤ errors) ≤ δ."""
     if not (0 <= errors <= n and n > 0 and 0 < delta < 1):
         raise ValueError(f"need 0 ≤ errors ≤ n and 0 < δ < 1, got {errors} of {n} with δ = {delta}")

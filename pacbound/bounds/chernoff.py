@@ -11,21 +11,35 @@ example may be drawn equally often. The number of draws is fixed beforehand.
 from __future__ import annotations
 
 from decimal import Decimal
+from fractions import Fraction
 
 from pacbound.bounds.arithmetic import log
 from pacbound.bounds.bernoulli_kl import bernoulli_kl_inverse
+from pacbound.bounds.histogram import Counts, draws_and_mean
 from pacbound.bounds.rounding import exact, lowest, precise, round_up
 
-__all__ = ["risk_limit"]
+__all__ = ["mean_limit", "risk_limit"]
 
 
-def risk_limit(errors: int, draws: int, delta: float | Decimal | Decimal) -> float:
+def risk_limit(errors: int, draws: int, delta: float | Decimal) -> float:
     """kl⁻¹(errors/draws, ln(1/δ)/draws), both arguments and the result rounded up."""
     if not (0 <= errors <= draws and draws > 0 and 0 < delta < 1):
         raise ValueError(
             f"need 0 ≤ errors ≤ draws and 0 < δ < 1, got {errors} of {draws} with δ = {delta}"
         )
+    return _limit(Fraction(errors, draws), draws, delta)
+
+
+def mean_limit(counts: Counts, batch: int, delta: float | Decimal) -> float:
+    """The same for draws that are error rates of batches: n counts the draws, not the examples."""
+    if not 0 < delta < 1:
+        raise ValueError(f"need 0 < δ < 1, got {delta}")
+    draws, mean = draws_and_mean(counts, batch)
+    return _limit(mean, draws, delta)
+
+
+def _limit(mean: Fraction, draws: int, delta: float | Decimal) -> float:
     with precise():
-        frequency = round_up(exact(errors) / draws)
+        frequency = round_up(exact(mean))
         allowance = round_up(log(1 / lowest(delta)) / draws)
     return bernoulli_kl_inverse(frequency, allowance)
