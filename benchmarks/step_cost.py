@@ -19,9 +19,10 @@ from torch.nn import functional
 from pacbound.networks.initializers import prior_center
 from pacbound.networks.mlp import mlp
 from pacbound.networks.stochastic import StochasticNetwork
+from pacbound.posteriors import posterior_named
 from pacbound.seeds import TrainingNoise, derive
 from pacbound.training.objectives import objective_named
-from pacbound.training.prior_variance import PriorVariance
+from pacbound.training.prior_variance import PriorVariance, Tail
 
 M, CLASSES = 60_000, 10
 
@@ -42,8 +43,8 @@ def deterministic_step(batch: int, hidden: list[int]) -> Callable[[], None]:
 def stochastic_step(posterior: str, batch: int, hidden: list[int]) -> Callable[[], None]:
     module = mlp((28, 28), hidden, CLASSES)
     center = prior_center(module, "fan-in-uniform", 0)
-    network = StochasticNetwork(module, center, posterior, 0.05)
-    variance = PriorVariance(network, center, "layer", True, 0.0025)
+    network = StochasticNetwork(module, center, posterior_named(posterior), 0.05)
+    variance = PriorVariance(network, center, "layer", True, 0.0025, Tail(10_000, 0.005))
     objective = objective_named("quadratic", M, 0.025)
     optimizer = torch.optim.Adam(network.parameters(), fused=True)
     inputs, labels = torch.rand(batch, 28, 28), torch.randint(CLASSES, (batch,))

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.func import functional_call
 from torch.nn import functional
 
-from pacbound.posteriors import Diag, Family, Posterior, posterior_named
+from pacbound.posteriors import Diag, Family, KNonlinear, Posterior
 from pacbound.seeds import Noise
 
 __all__ = ["StochasticLayer", "StochasticLinear", "StochasticNetwork"]
@@ -72,7 +72,7 @@ class StochasticLayer(nn.Module):
 
 
 class StochasticLinear(StochasticLayer):
-    """A dense layer with independent weights for every example, by local reparameterisation.
+    """A dense layer with independent weights for every example, where its posterior is Gaussian.
 
     The sum of normal weights is normal, so the noise of the outputs is drawn instead of the
     noise of the weights. This is exact: the outputs of different examples have the joint law
@@ -96,6 +96,9 @@ class StochasticLinear(StochasticLayer):
         posterior = self.posterior_of(name)
         if name == "affine":
             inputs = functional.pad(inputs, (0, 1), value=1.0)
+        if self.source is not None and not posterior.is_gaussian:
+            noise = self.source.normal(*posterior.shape, dtype=inputs.dtype)
+            return functional.linear(inputs, posterior.sample(noise))
         outputs = functional.linear(inputs, posterior.mean)
         if self.source is None:
             return outputs
@@ -109,15 +112,14 @@ class StochasticNetwork(nn.Module):
     Arguments:
         module: The plain network; its own parameter values are not used.
         center: The prior's centre, by parameter name.
-        posterior: The name of the posterior family.
+        family: Makes a posterior from a centre and a scale.
         scale: The standard deviation of every weight at the start.
     """
 
     def __init__(
-        self, module: nn.Module, center: Mapping[str, Tensor], posterior: str, scale: float
+        self, module: nn.Module, center: Mapping[str, Tensor], family: Family, scale: float
     ) -> None:
         super().__init__()
-        family = posterior_named(posterior)
         self.layers: dict[str, StochasticLayer] = {}
         self.module = copy.deepcopy(module)
         for name, layer in list(self.module.named_modules()):
@@ -156,6 +158,20 @@ class StochasticNetwork(nn.Module):
         """The layers that share one prior variance: all of them, or each by itself."""
         names = list(self.layers)
         return [names] if grouping == "network" else [[name] for name in names]
+
+    def draws_per_example(self) -> bool:
+        """Whether every layer draws independent weights for every example."""
+        return all(
+            isinstance(layer, StochasticLinear)
+            and all(layer.posterior_of(leaf).is_gaussian for leaf in layer.posteriors)
+            for layer in self.layers.values()
+        )
+
+    def activate(self, nonlinear: bool) -> None:
+        """Use the posteriors' nonlinear parts, or treat them as linear while those are zero."""
+        for module in self.modules():
+            if isinstance(module, KNonlinear):
+                module.active = nonlinear
 
     def flaw(self) -> str | None:
         """What makes the present parameters unusable, if anything does."""

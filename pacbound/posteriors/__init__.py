@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeAlias
+from functools import partial
+from typing import Any, TypeAlias
 
 from torch import Tensor
 
@@ -12,16 +13,31 @@ from pacbound.posteriors.base import Posterior
 from pacbound.posteriors.diag import Diag
 from pacbound.posteriors.k_diag import KDiag
 from pacbound.posteriors.k_linear import KLinear
+from pacbound.posteriors.k_nonlinear import KNonlinear
 
-__all__ = ["POSTERIORS", "Diag", "Family", "KDiag", "KLinear", "Posterior", "posterior_named"]
+__all__ = [
+    "POSTERIORS",
+    "Diag",
+    "Family",
+    "KDiag",
+    "KLinear",
+    "KNonlinear",
+    "Posterior",
+    "posterior_named",
+]
 
 Family: TypeAlias = Callable[[Tensor, float], Posterior]  # of a centre and a starting scale
 
-POSTERIORS: dict[str, Family] = {"diag": Diag, "k-diag": KDiag, "k-linear": KLinear}
+POSTERIORS: dict[str, type[Posterior]] = {
+    "diag": Diag,
+    "k-diag": KDiag,
+    "k-linear": KLinear,
+    "k-nonlinear": KNonlinear,
+}
 
 
-def posterior_named(name: str) -> Family:
-    """The posterior family of that name."""
+def posterior_named(name: str, **flow: Any) -> Family:
+    """The posterior family of that name; `flow` describes the flows of K-Nonlinear."""
     if name not in POSTERIORS:
         raise unknown_name("posterior", name, POSTERIORS)
-    return POSTERIORS[name]
+    return partial(KNonlinear, **flow) if name == "k-nonlinear" else POSTERIORS[name]

@@ -7,7 +7,9 @@ from abc import ABC, abstractmethod
 import torch
 from torch import Tensor, nn
 
-__all__ = ["Posterior"]
+from pacbound.flows.lipschitz import Norm, T
+
+__all__ = ["Posterior", "largest"]
 
 
 class Posterior(nn.Module, ABC):
@@ -28,6 +30,11 @@ class Posterior(nn.Module, ABC):
         """The shape of W."""
         return self.mean.shape
 
+    @property
+    def is_gaussian(self) -> bool:
+        """Whether W is normal: its second moment is then exact and its noise local."""
+        return True
+
     @abstractmethod
     def noise(self, standard_normal: Tensor) -> Tensor:
         """W − M for one draw of E, in the shape of W."""
@@ -42,7 +49,15 @@ class Posterior(nn.Module, ABC):
 
     @abstractmethod
     def trace(self) -> Tensor:
-        """E‖W − M‖², the trace of the covariance."""
+        """E‖W − M‖², the trace of the covariance, of a Gaussian posterior."""
+
+    def second_moment(self, center: Tensor) -> Tensor:
+        """E‖W − Θ0‖²: exact, or estimated from the last draw where the law is not Gaussian."""
+        return self.trace() + squared_norm(self.mean - center)
+
+    @abstractmethod
+    def lipschitz(self, norm: Norm[T]) -> T:
+        """A Lipschitz constant of E ↦ W, from spectral norms taken by `norm`."""
 
     @abstractmethod
     def scales(self) -> list[Tensor]:
@@ -58,10 +73,21 @@ class Posterior(nn.Module, ABC):
     def local_noise(self, inputs: Tensor, standard_normal: Tensor) -> Tensor:
         """x(W − M)ᵀ for every row x of `inputs`, each row with its own independent W.
 
-        Valid when: W is the weight of a dense layer; shape (out, in).
+        Valid when: W is normal, and the weight of a dense layer; shape (out, in).
 
         Arguments:
             inputs: (batch, in)
             standard_normal: (batch, out)
         """
         raise NotImplementedError
+
+
+def largest(log_scale: Tensor, norm: Norm[T]) -> T:
+    """The largest scale, in the arithmetic of `norm`, and above the rounding of its exponential."""
+    return norm(log_scale.max().exp().reshape(1, 1) * (1 + 1e-12))
+
+
+def squared_norm(tensor: Tensor) -> Tensor:
+    """‖tensor‖² as a dot product, which reads the tensor once and writes nothing."""
+    flat = tensor.flatten()
+    return flat @ flat

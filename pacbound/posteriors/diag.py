@@ -7,7 +7,8 @@ import math
 import torch
 from torch import Tensor, nn
 
-from pacbound.posteriors.base import Posterior
+from pacbound.flows.lipschitz import Norm, T
+from pacbound.posteriors.base import Posterior, largest
 from pacbound.posteriors.spread import local_spread
 
 __all__ = ["Diag"]
@@ -34,6 +35,9 @@ class Diag(Posterior):
 
     def trace(self) -> Tensor:
         return (2 * self.log_scale).exp().sum()
+
+    def lipschitz(self, norm: Norm[T]) -> T:
+        return largest(self.log_scale, norm)
 
     def scales(self) -> list[Tensor]:
         return [self.log_scale.exp()]

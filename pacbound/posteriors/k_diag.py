@@ -7,7 +7,8 @@ import math
 import torch
 from torch import Tensor, nn
 
-from pacbound.posteriors.base import Posterior
+from pacbound.flows.lipschitz import Norm, T, composition
+from pacbound.posteriors.base import Posterior, largest
 
 __all__ = ["KDiag"]
 
@@ -40,6 +41,9 @@ class KDiag(Posterior):
 
     def trace(self) -> Tensor:
         return torch.stack([(2 * log_scale).exp().sum() for log_scale in self.log_scales]).prod()
+
+    def lipschitz(self, norm: Norm[T]) -> T:
+        return composition([largest(log_scale, norm) for log_scale in self.log_scales])
 
     def scales(self) -> list[Tensor]:
         return [log_scale.exp() for log_scale in self.log_scales]

@@ -7,11 +7,13 @@ import math
 import torch
 from torch import Tensor, nn
 
-from pacbound.posteriors.base import Posterior
+from pacbound.flows import Triangular
+from pacbound.flows.base import Flow
+from pacbound.flows.lipschitz import Norm, T, composition
+from pacbound.posteriors.base import Posterior, largest
 from pacbound.posteriors.spread import local_spread
-from pacbound.posteriors.triangle import UnitTriangle
 
-__all__ = ["KLinear"]
+__all__ = ["KLinear", "along_mode"]
 
 
 class KLinear(Posterior):
@@ -26,29 +28,23 @@ class KLinear(Posterior):
         super().__init__(center)
         self.log_scale = nn.Parameter(torch.full_like(center, math.log(scale)))
         self.triangles = nn.ModuleDict(
-            {
-                str(mode): UnitTriangle(center.new_empty(size))
-                for mode, size in enumerate(center.shape)
-                if size > 1
-            }
+            {str(mode): Triangular(size) for mode, size in enumerate(center.shape) if size > 1}
         )
 
-    def triangle(self, mode: int) -> UnitTriangle | None:
+    def triangle(self, mode: int) -> Triangular | None:
         """The map along a mode; None where its size is 1."""
         name = str(mode)
         if name not in self.triangles:
             return None
         triangle = self.triangles[name]
-        assert isinstance(triangle, UnitTriangle)
+        assert isinstance(triangle, Triangular)
         return triangle
 
     def noise(self, standard_normal: Tensor) -> Tensor:
         noise = self.log_scale.exp() * standard_normal
         for mode in range(noise.dim()):
             if triangle := self.triangle(mode):
-                fibres = noise.movedim(mode, -1)
-                mapped = triangle.left(fibres.reshape(-1, fibres.shape[-1]))
-                noise = mapped.reshape(fibres.shape).movedim(-1, mode)
+                noise = along_mode(triangle, noise, mode)
         return noise
 
     def log_det(self) -> Tensor:
@@ -65,6 +61,12 @@ class KLinear(Posterior):
     def scales(self) -> list[Tensor]:
         return [self.log_scale.exp()]
 
+    def lipschitz(self, norm: Norm[T]) -> T:
+        triangles = [self.triangle(mode) for mode in range(self.mean.dim())]
+        constants: list[T] = [largest(self.log_scale, norm)]
+        constants += [triangle.lipschitz(norm) for triangle in triangles if triangle]
+        return composition(constants)
+
     def flaw(self) -> str | None:
         for mode in self.triangles:
             triangle = self.triangle(int(mode))
@@ -74,6 +76,12 @@ class KLinear(Posterior):
 
     def local_noise(self, inputs: Tensor, standard_normal: Tensor) -> Tensor:
         outer, inner = self.triangle(0), self.triangle(1)
-        mixed = inner.right(inputs) if inner else inputs  # (batch, in)
+        mixed = inner.transposed(inputs) if inner else inputs  # (batch, in)
         noise = local_spread(mixed, (2 * self.log_scale).exp(), standard_normal)
-        return outer.left(noise) if outer else noise
+        return outer(noise) if outer else noise
+
+
+def along_mode(flow: Flow, tensor: Tensor, mode: int) -> Tensor:
+    """Apply a flow to every fibre of a tensor along one mode."""
+    mapped: Tensor = flow(tensor.movedim(mode, -1))
+    return mapped.movedim(-1, mode)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pacbound.certificate.checker import choice
+from pacbound.certificate.checker import choice, required_choices
 from pacbound.errors import BadInput
 from pacbound.recipes.settings import Settings
 
@@ -26,7 +26,8 @@ def prior_choices(settings: Settings) -> list[dict[str, Any]]:
         "depth": len(settings.hidden),
         **{f"width.{layer}": width for layer, width in enumerate(settings.hidden, 1)},
     }
+    names = required_choices(settings.network, len(settings.hidden))
     try:
-        return [choice(name, value) for name, value in values.items()]
+        return [choice(name, values[name]) for name in names]
     except ValueError as error:
         raise BadInput(f"the prior cannot be paid for: {error}") from error

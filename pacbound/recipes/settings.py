@@ -26,6 +26,14 @@ def _between(low: float, high: float) -> Callable[[Any], bool]:
     )
 
 
+def _positive(value: Any) -> bool:
+    return _between(0, math.inf)(value) and 0 < value < math.inf
+
+
+def _sizes(value: Any) -> bool:
+    return isinstance(value, tuple) and all(_whole(1)(size) for size in value)
+
+
 @dataclass(frozen=True)
 class Settings:
     """Everything that determines a training run.
@@ -50,6 +58,12 @@ class Settings:
     objective: str
     prior_variance: str
     initial_scale: float
+    flow: str
+    flow_hidden: tuple[int, ...]
+    flow_steps: int
+    flow_learning_rate: float
+    kl_samples: int
+    linear_epochs: int
     epochs: int
     batch: int
     learning_rate: float
@@ -63,6 +77,8 @@ class Settings:
         for name, (valid, expected) in _RULES.items():
             if not valid(getattr(self, name)):
                 raise BadInput(f"setting {name} must be {expected}, not {getattr(self, name)!r}")
+        if self.network == "lenet" and self.hidden:
+            raise BadInput("setting hidden must be [] for lenet, whose layers are fixed")
 
     @classmethod
     def from_mapping(cls, values: Mapping[str, Any]) -> Settings:
@@ -75,26 +91,25 @@ class Settings:
         if missing:
             raise BadInput(f"the settings lack {', '.join(missing)}")
         converted = dict(values)
-        if isinstance(converted["hidden"], list):
-            converted["hidden"] = tuple(converted["hidden"])
-        for name in ("input_scale", "smoothing", "initial_scale", "learning_rate", "averaging"):
-            if isinstance(converted[name], int) and not isinstance(converted[name], bool):
-                converted[name] = float(converted[name])
+        for field in fields(cls):
+            value = converted[field.name]
+            if field.type == "tuple[int, ...]" and isinstance(value, list):
+                converted[field.name] = tuple(value)
+            if field.type == "float" and type(value) is int:
+                converted[field.name] = float(value)
         return cls(**converted)
 
     def to_mapping(self) -> dict[str, Any]:
         """The inverse of `from_mapping`, of plain types."""
-        return {**asdict(self), "hidden": list(self.hidden)}
+        values = asdict(self)
+        return {k: list(v) if isinstance(v, tuple) else v for k, v in values.items()}
 
 
 _RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
     "recipe": (lambda value: isinstance(value, str), "a name"),
     "data": (lambda value: isinstance(value, str) and bool(value), "a data set or a path"),
-    "network": (_one_of("mlp"), "mlp"),
-    "hidden": (
-        lambda value: isinstance(value, tuple) and all(_whole(1)(size) for size in value),
-        "a list of positive layer sizes, such as [600] or [600, 600]",
-    ),
+    "network": (_one_of("mlp", "lenet"), "mlp or lenet"),
+    "hidden": (_sizes, "a list of positive layer sizes, such as [600] or [600, 600]"),
     "initializer": (lambda value: isinstance(value, str), "the name of an initializer"),
     "prior_seed": (_whole(0), "a whole number of 0 or more"),
     "input_scale": (_between(1e-3, 1e3), "a positive number"),
@@ -105,12 +120,15 @@ _RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
     "objective": (lambda value: isinstance(value, str), "the name of an objective"),
     "prior_variance": (_one_of("profiled", "trained"), "profiled or trained"),
     "initial_scale": (_between(1e-6, 10), "a positive number"),
+    "flow": (_one_of("iaf", "realnvp"), "iaf or realnvp"),
+    "flow_hidden": (_sizes, "a list of positive layer sizes, such as [128]"),
+    "flow_steps": (_whole(0), "a whole number of 0 or more"),
+    "flow_learning_rate": (_positive, "a positive number"),
+    "kl_samples": (_whole(1), "a whole number of 1 or more"),
+    "linear_epochs": (_whole(0), "a whole number of 0 or more"),
     "epochs": (_whole(1), "a whole number of 1 or more"),
     "batch": (_whole(1), "a whole number of 1 or more"),
-    "learning_rate": (
-        lambda value: _between(0, math.inf)(value) and 0 < value < math.inf,
-        "a positive number",
-    ),
+    "learning_rate": (_positive, "a positive number"),
     "schedule": (_one_of("cosine", "constant"), "cosine or constant"),
     "warm_start_epochs": (_whole(0), "a whole number of 0 or more"),
     "averaging": (

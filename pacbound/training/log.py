@@ -16,7 +16,7 @@ class EpochRecord:
     """How an epoch ended. Risks are running averages over the epoch's batches."""
 
     epoch: int
-    phase: str  # "warm-start" or "bound"
+    phase: str  # "warm-start", "linear" or "bound"
     surrogate_risk: float
     risk: float  # zero-one, with the posterior's noise
     kl: float
@@ -24,6 +24,7 @@ class EpochRecord:
     bound: float  # the certificate's bound at these figures, without Monte Carlo allowance
     objective: float
     prior_variances: list[float]
+    lipschitz: list[float]  # estimated, of the groups that are not Gaussian
     learning_rate: float
     seconds: float  # since the start of training, over all resumed parts
 

@@ -26,7 +26,7 @@ from pacbound.training.averaging import PolyakAverage
 from pacbound.training.checkpoints import Checkpoint, restore_posterior
 from pacbound.training.log import EpochRecord, TrainingLog
 from pacbound.training.objectives import objective_named
-from pacbound.training.prior_variance import PriorVariance
+from pacbound.training.prior_variance import PriorVariance, Tail
 from pacbound.training.problem import build
 from pacbound.training.schedules import SCHEDULES
 
@@ -99,6 +99,16 @@ def _difference(saved: Checkpoint, settings: Settings) -> str:
     return ", ".join(f"{k}={old[k]!r} there, {new[k]!r} now" for k in old if old[k] != new[k])
 
 
+@dataclass(frozen=True)
+class Phase:
+    """A stretch of training with a schedule of its own."""
+
+    name: str
+    epochs: int
+    learning_rate: float
+    schedule: str
+
+
 class _Run:
     """The state of a training run between epochs."""
 
@@ -115,15 +125,32 @@ class _Run:
             settings.variance_groups,
             settings.prior_variance == "profiled",
             settings.initial_scale**2,
+            Tail(settings.kl_samples, settings.delta / 5),
         )
         self.objective = objective_named(settings.objective, data.m, settings.delta)
         self.modules = torch.nn.ModuleList([self.network, self.prior_variance, self.objective])
-        self.epochs = settings.warm_start_epochs + settings.epochs
+        rate, schedule = settings.learning_rate, settings.schedule
+        last = settings.flow_learning_rate if settings.posterior == "k-nonlinear" else rate
+        self.phases = [
+            Phase("warm-start", settings.warm_start_epochs, WARM_START_LEARNING_RATE, "constant"),
+            Phase("linear", settings.linear_epochs, rate, schedule),
+            Phase("bound", settings.epochs, last, schedule),
+        ]
+        self.epochs = sum(phase.epochs for phase in self.phases)
         self.steps = math.ceil(data.m / settings.batch)
         self.optimizer = self._new_optimizer()
         self.average = (
             PolyakAverage(self.network, settings.averaging) if settings.averaging else None
         )
+
+    def phase_at(self, epoch: int) -> tuple[Phase, int]:
+        """The phase that an epoch belongs to, and the epochs of that phase before it."""
+        before = epoch - 1
+        for phase in self.phases:
+            if before < phase.epochs:
+                return phase, before
+            before -= phase.epochs
+        raise ValueError(f"there is no epoch {epoch}")
 
     def _new_optimizer(self) -> torch.optim.Optimizer:
         return torch.optim.Adam(self.modules.parameters(), lr=1.0, fused=True)
@@ -131,19 +158,19 @@ class _Run:
     def epoch(self, epoch: int, on_step: Callable[[Step], None]) -> dict[str, Any]:
         """One pass over the data; returns the figures of its record."""
         settings = self.settings
-        warm = epoch <= settings.warm_start_epochs
+        phase, before = self.phase_at(epoch)
+        warm = phase.name == "warm-start"
         if epoch == settings.warm_start_epochs + 1:
             self.optimizer = self._new_optimizer()
+        self.network.activate(nonlinear=phase.name == "bound")
         source = TrainingNoise(derive("training", settings.seed, epoch))
         order = source.permutation(self.data.m)
-        bound_epoch = epoch - settings.warm_start_epochs - 1
         total = torch.zeros(3, dtype=torch.float64)  # surrogate, errors, objective
-        seen, kl, rate = 0, 0.0, WARM_START_LEARNING_RATE
+        seen, kl, rate = 0, 0.0, phase.learning_rate
         for step in range(self.steps):
             chosen = order[step * settings.batch : (step + 1) * settings.batch]
-            if not warm:
-                done = (bound_epoch + step / self.steps) / settings.epochs
-                rate = settings.learning_rate * SCHEDULES[settings.schedule](done)
+            done = (before + step / self.steps) / phase.epochs
+            rate = phase.learning_rate * SCHEDULES[phase.schedule](done)
             for group in self.optimizer.param_groups:
                 group["lr"] = rate
             surrogate, errors, kl_now, objective = self._step(chosen, None if warm else source)
@@ -159,7 +186,7 @@ class _Run:
             risk = float(total[1]) / seen
             on_step(Step(epoch, self.epochs, step + 1, self.steps, risk, kl, self._bound(risk, kl)))
         surrogate, risk, objective = (total / seen).tolist()
-        return self._figures(warm, surrogate, risk, objective, rate)
+        return self._figures(phase.name, surrogate, risk, objective, rate)
 
     def _step(self, chosen: Tensor, source: Noise | None) -> tuple[float, int, float, float]:
         self.optimizer.zero_grad(set_to_none=True)
@@ -180,17 +207,19 @@ class _Run:
 
     @torch.no_grad()
     def _figures(
-        self, warm: bool, surrogate: float, risk: float, objective: float, rate: float
+        self, phase: str, surrogate: float, risk: float, objective: float, rate: float
     ) -> dict[str, Any]:
-        if self.average is not None and not warm:
-            self.average.swap()
+        average = self.average if phase != "warm-start" else None
+        if average is not None:
+            average.swap()
         kl, union = (float(value) for value in self.prior_variance())
         moments = self.prior_variance.second_moments()
         variances = [math.exp(v) for v in self.prior_variance.log_variances(moments)]
-        if self.average is not None and not warm:
-            self.average.swap()
+        constants = [L for L in self.prior_variance.lipschitz() if L is not None]
+        if average is not None:
+            average.swap()
         return {
-            "phase": "warm-start" if warm else "bound",
+            "phase": phase,
             "surrogate_risk": surrogate,
             "risk": risk,
             "kl": kl,
@@ -198,6 +227,7 @@ class _Run:
             "bound": self._bound(risk, kl + union),
             "objective": objective,
             "prior_variances": variances,
+            "lipschitz": [constant.item() for constant in constants],
             "learning_rate": rate,
         }
 

@@ -1,24 +1,39 @@
-"""The prior's variance in training: followed by gradient, or profiled out."""
+"""KL to the prior in training, with the prior's variance trained or profiled out."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from pacbound.bounds.gaussian_kl import gaussian_kl
+from pacbound.bounds.gaussian_tail import second_moment_limit
 from pacbound.bounds.prior_grid import B, C, index_cost
+from pacbound.flows import EstimatedNorm
 from pacbound.networks.stochastic import StochasticNetwork
 
-__all__ = ["PriorVariance"]
+__all__ = ["PriorVariance", "Tail"]
 
 LARGEST = math.log(C) - 1 / B  # log λ_1, the largest variance on the grid
 
 
+@dataclass(frozen=True)
+class Tail:
+    """The certificate's Monte Carlo KL, as training foresees it."""
+
+    samples: int
+    delta: float
+
+
 class PriorVariance(nn.Module):
     """KL(q‖p) and the price of the prior's variance, differentiable.
+
+    Where a posterior is not Gaussian the second moment is the certificate's upper limit of it:
+    its tail grows with the Lipschitz constant, so training keeps that small by itself.
 
     Arguments:
         network: The stochastic network.
@@ -26,6 +41,7 @@ class PriorVariance(nn.Module):
         grouping: "layer" or "network": what shares one variance.
         profiled: With λ = T/d, where KL is smallest, instead of a trained λ.
         start: The variance that training starts with (when not profiled).
+        tail: How the certificate will sample the KL.
     """
 
     def __init__(
@@ -35,6 +51,7 @@ class PriorVariance(nn.Module):
         grouping: str,
         profiled: bool,
         start: float,
+        tail: Tail,
     ) -> None:
         super().__init__()
         posteriors = list(network.posteriors(center))
@@ -46,13 +63,30 @@ class PriorVariance(nn.Module):
         self.log_variance: nn.Parameter | None = None
         if not profiled:
             self.log_variance = nn.Parameter(torch.full((len(self._groups),), math.log(start)))
+        self._tail = tail
+        self._norms = [[EstimatedNorm() for _ in group] for group in self._groups]
 
     def second_moments(self) -> list[Tensor]:
-        """T = E‖W − Θ0‖² of every group."""
-        return [
-            torch.stack([q.trace() + _squared_norm(q.mean - center) for q, center in group]).sum()
-            for group in self._groups
-        ]
+        """T = E‖W − Θ0‖² of every group, or what the certificate would put in its place."""
+        moments = []
+        for group, lipschitz in zip(self._groups, self.lipschitz(), strict=True):
+            moment = torch.stack([q.second_moment(center) for q, center in group]).sum()
+            if lipschitz is not None:
+                share = self._tail.delta / len(self._groups)
+                moment = second_moment_limit(moment, lipschitz, self._tail.samples, share)
+            moments.append(moment)
+        return moments
+
+    def lipschitz(self) -> list[Tensor | None]:
+        """The estimated Lipschitz constant of every group; None where it is Gaussian."""
+        constants: list[Tensor | None] = []
+        for group, norms in zip(self._groups, self._norms, strict=True):
+            if all(q.is_gaussian for q, _ in group):
+                constants.append(None)
+            else:
+                each = [norm.of(q.lipschitz) for (q, _), norm in zip(group, norms, strict=True)]
+                constants.append(torch.stack(each).max())
+        return constants
 
     def log_variances(self, second_moments: Sequence[Tensor]) -> list[Tensor]:
         """log λ of every group, no larger than the grid allows."""
@@ -80,8 +114,11 @@ class PriorVariance(nn.Module):
         indices = [(B * (math.log(C) - value)).clamp(min=1) for value in log_variances]
         return kl, torch.stack([index_cost(index) for index in indices]).sum()
 
+    def get_extra_state(self) -> Any:
+        """The singular vectors that the estimates of Lipschitz constants follow."""
+        return [[norm.state_dict() for norm in norms] for norms in self._norms]
 
-def _squared_norm(tensor: Tensor) -> Tensor:
-    # A dot product reads the tensor once and writes nothing.
-    flat = tensor.flatten()
-    return flat @ flat
+    def set_extra_state(self, state: Any) -> None:
+        for norms, saved in zip(self._norms, state, strict=True):
+            for norm, vectors in zip(norms, saved, strict=True):
+                norm.load_state_dict(vectors)

@@ -8,8 +8,10 @@ from torch import Tensor, nn
 
 from pacbound.data import Dataset
 from pacbound.networks.initializers import prior_center
+from pacbound.networks.lenet import lenet
 from pacbound.networks.mlp import mlp
 from pacbound.networks.stochastic import StochasticNetwork
+from pacbound.posteriors import posterior_named
 from pacbound.recipes import Settings
 
 __all__ = ["Problem", "build", "plain_network"]
@@ -17,6 +19,8 @@ __all__ = ["Problem", "build", "plain_network"]
 
 def plain_network(settings: Settings, input_shape: tuple[int, ...], classes: int) -> nn.Module:
     """The network of the settings, for inputs of a shape and a number of classes."""
+    if settings.network == "lenet":
+        return lenet(input_shape, classes)
     return mlp(input_shape, settings.hidden, classes)
 
 
@@ -32,5 +36,11 @@ def build(settings: Settings, data: Dataset) -> Problem:
     """The prior's centre from its seed, and the posterior around it."""
     module = plain_network(settings, data.input_shape, data.classes)
     center = prior_center(module, settings.initializer, settings.prior_seed)
-    network = StochasticNetwork(module, center, settings.posterior, settings.initial_scale)
-    return Problem(network, center)
+    family = posterior_named(
+        settings.posterior,
+        kind=settings.flow,
+        hidden=settings.flow_hidden,
+        steps=settings.flow_steps,
+        seed=str(settings.seed),
+    )
+    return Problem(StochasticNetwork(module, center, family, settings.initial_scale), center)

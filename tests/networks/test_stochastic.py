@@ -15,15 +15,18 @@ from pacbound.networks.initializers import INITIALIZERS, prior_center, tensors_d
 from pacbound.networks.input_map import ROUGHNESS, map_inputs, smooth_root
 from pacbound.networks.mlp import mlp
 from pacbound.networks.stochastic import StochasticNetwork
-from pacbound.posteriors import POSTERIORS
+from pacbound.posteriors import POSTERIORS, posterior_named
 from pacbound.seeds import Noise, derive
 
-families = pytest.mark.parametrize("family", POSTERIORS)
+GAUSSIAN = [name for name in POSTERIORS if name != "k-nonlinear"]
+families = pytest.mark.parametrize("family", GAUSSIAN)
 
 
 def network_of(family: str, hidden: list[int], scale: float = 0.2) -> StochasticNetwork:
     module = mlp((2, 3), hidden, 4)
-    return StochasticNetwork(module, prior_center(module, "fan-in-uniform", 0), family, scale)
+    return StochasticNetwork(
+        module, prior_center(module, "fan-in-uniform", 0), posterior_named(family), scale
+    )
 
 
 @families
@@ -31,7 +34,7 @@ def network_of(family: str, hidden: list[int], scale: float = 0.2) -> Stochastic
 def test_the_mean_network_is_the_plain_one(family: str, hidden: list[int]) -> None:
     module = mlp((2, 3), hidden, 4)
     center = prior_center(module, "he-normal", 3)
-    network = StochasticNetwork(module, center, family, 0.1)
+    network = StochasticNetwork(module, center, posterior_named(family), 0.1)
     inputs = torch.randn(6, 2, 3)
     torch.testing.assert_close(network(inputs, None), functional_call(module, center, (inputs,)))
     assert network.parameter_count() == sum(p.numel() for p in module.parameters())
@@ -81,7 +84,9 @@ def test_noise_is_a_function_of_the_seed_alone() -> None:
 
 def test_layers_that_are_not_dense_are_sampled_once_for_the_batch() -> None:
     module = nn.Sequential(nn.Conv2d(1, 2, 3), nn.Flatten(), nn.Linear(2, 3))
-    network = StochasticNetwork(module, prior_center(module, "fan-in-uniform", 0), "k-linear", 0.3)
+    network = StochasticNetwork(
+        module, prior_center(module, "fan-in-uniform", 0), posterior_named("k-linear"), 0.3
+    )
     x = torch.randn(1, 1, 3, 3).expand(5, 1, 3, 3)
     layer = network.layers["0"]
     layer.source = Noise(derive("convolution"))

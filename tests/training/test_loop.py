@@ -103,14 +103,16 @@ def test_profiled_variance_is_the_best_one(
     tiny_settings: Settings, tiny_data: Dataset, tmp_path: Path
 ) -> None:
     from pacbound.bounds.gaussian_kl import gaussian_kl
-    from pacbound.training.prior_variance import PriorVariance
+    from pacbound.training.prior_variance import PriorVariance, Tail
     from pacbound.training.problem import build
 
     problem = build(tiny_settings, tiny_data)
     with torch.no_grad():
         for parameter in problem.network.parameters():
             parameter.add_(0.05 * torch.randn_like(parameter))
-    variance = PriorVariance(problem.network, problem.center, "layer", True, 0.0025).double()
+    variance = PriorVariance(
+        problem.network, problem.center, "layer", True, 0.0025, Tail(100, 0.01)
+    ).double()
     kl = variance()[0].item()
     moments = [t.item() for t in variance.second_moments()]
     log_det = sum(q.log_det().item() for _, q, _ in problem.network.posteriors(problem.center))

@@ -5,21 +5,21 @@ from __future__ import annotations
 import pytest
 import torch
 
+from pacbound.flows import Triangular
 from pacbound.posteriors import KLinear
-from pacbound.posteriors.triangle import UnitTriangle
 
 SIZES = [2, 3, 95, 191, 192, 200, 289, 500]
 
 
-def random_triangle(size: int) -> UnitTriangle:
-    triangle = UnitTriangle(torch.zeros(size, dtype=torch.float64))
+def random_triangle(size: int) -> Triangular:
+    triangle = Triangular(size).double()
     with torch.no_grad():
         triangle.below.copy_(torch.randn(size, size, dtype=torch.float64).tril(-1))
     return triangle
 
 
 @pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("side", ["left", "right"])
+@pytest.mark.parametrize("side", ["forward", "transposed"])
 def test_products_and_gradients_are_the_dense_ones(size: int, side: str) -> None:
     torch.manual_seed(size)
     triangle = random_triangle(size)
@@ -33,7 +33,7 @@ def test_products_and_gradients_are_the_dense_ones(size: int, side: str) -> None
     rows.grad = None
     free = triangle.below.detach().clone().requires_grad_()
     dense = free.tril(-1) + torch.eye(size, dtype=torch.float64)
-    expected = rows @ (dense.T if side == "left" else dense)
+    expected = rows @ (dense.T if side == "forward" else dense)
     (expected * weights).sum().backward()
     torch.testing.assert_close(product, expected)
     torch.testing.assert_close(found, (rows.grad, free.grad))

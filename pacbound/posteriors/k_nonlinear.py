@@ -1,0 +1,92 @@
+"""K-Nonlinear: a K-Linear map, then one nonlinear volume-preserving flow along each mode."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from torch import Tensor, nn
+
+from pacbound.flows import Chain, build
+from pacbound.flows.lipschitz import Norm, T, composition
+from pacbound.posteriors.base import squared_norm
+from pacbound.posteriors.k_linear import KLinear, along_mode
+
+__all__ = ["KNonlinear"]
+
+
+class KNonlinear(KLinear):
+    """W = M + G(A (S∘E) Bᵀ), G applying a shift-only flow to the fibres of each mode in turn.
+
+    The flows start as the identity, where it is K-Linear: until `activate` is called it is
+    treated as that. They see their inputs in units of the starting scale, where tanh bends.
+
+    Arguments:
+        center: Where the mean starts: the prior's centre.
+        scale: The standard deviation that every entry starts with.
+        kind: "iaf" or "realnvp".
+        hidden: The sizes of the hidden layers of each step's network.
+        steps: Nonlinear steps for each mode.
+        seed: What the hidden weights are drawn from.
+    """
+
+    def __init__(
+        self,
+        center: Tensor,
+        scale: float,
+        kind: str,
+        hidden: Sequence[int],
+        steps: int,
+        seed: str,
+    ) -> None:
+        super().__init__(center, scale)
+        self.unit = scale
+        self.active = True
+        self.flows = nn.ModuleDict(
+            {
+                str(mode): build(kind, size, hidden, steps, linear=False, seed=f"{seed}/{mode}")
+                for mode, size in enumerate(center.shape)
+                if size > 1
+            }
+        )
+        self._last: tuple[Tensor, Tensor] | None = None
+
+    @property
+    def is_gaussian(self) -> bool:
+        return not self.active
+
+    def chains(self) -> list[tuple[int, Chain]]:
+        """The nonlinear flow of every mode of size > 1."""
+        chains = []
+        for mode, chain in self.flows.items():
+            assert isinstance(chain, Chain)
+            chains.append((int(mode), chain))
+        return chains
+
+    def noise(self, standard_normal: Tensor) -> Tensor:
+        linear = super().noise(standard_normal)
+        if not self.active:
+            return linear
+        noise = linear / self.unit
+        for mode, chain in self.chains():
+            noise = along_mode(chain, noise, mode)
+        noise = noise * self.unit
+        self._last = linear, noise
+        return noise
+
+    def second_moment(self, center: Tensor) -> Tensor:
+        """That of the linear part exactly, and the difference that the last draw made.
+
+        The difference has a small variance where the flow is close to linear, so its gradient is
+        far less noisy than that of ‖W − Θ0‖² itself.
+        """
+        gaussian = super().second_moment(center)
+        if not self.active or self._last is None:
+            return gaussian
+        linear, noise = self._last
+        offset = self.mean - center
+        return gaussian + squared_norm(offset + noise) - squared_norm(offset + linear)
+
+    def lipschitz(self, norm: Norm[T]) -> T:
+        constants: list[T] = [super().lipschitz(norm)]
+        constants += [chain.lipschitz(norm) for _, chain in self.chains()]
+        return composition(constants)
