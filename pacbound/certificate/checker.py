@@ -28,8 +28,9 @@ Number: TypeAlias = Decimal | int
 Record: TypeAlias = dict[str, Any]
 
 FORMAT = "pacbound-certificate/1"
-MAX_BYTES, MAX_DEPTH, MAX_DIGITS, MAX_EXPONENT, MAX_COUNT = 4 * 2**20, 20, 60, 400, 10**15
-MAX_ENTRIES, MAX_ERRORS = 1000, 500_000  # of an array; of a held-out set: about a second
+MAX_BYTES, MAX_DIGITS, MAX_EXPONENT, MAX_COUNT = 4 * 2**20, 60, 400, 10**15
+MAX_ENTRIES, MAX_PAIRS, MAX_ERRORS = 1000, 10_000, 500_000  # the last takes about a second
+DIGEST = re.compile("[0-9a-f]{64}")
 GRID_B, GRID_C = 100, Decimal("0.1")  # a prior variance is c·exp(−j/b), j = 1, 2, …
 
 # Whatever about a prior could be chosen by looking at the data comes from a declared list, and its
@@ -44,33 +45,40 @@ CHOICES: dict[str, tuple[str | float, ...]] = {
 }
 PREFERRED_WIDTHS = (600, 200, 300, 100, 400, 800, 1000, 1200)
 
-# The fields of each object, by its path: exactly these, each of a kind in _is or one of some texts.
+# The fields of each object: exactly these, each of a kind in _is, one of some texts, or an object
+# of FIELDS, by default that of its own name. T[] is an array of T, and T? may be null.
 FIELDS = {
-    "": f"format:{FORMAT} claim:object budget:object data:object model:object prior:object "
-    "kl:object risk:object bound:object also:object seeds:object made:object",
+    "certificate": f"format:{FORMAT} claim budget data model prior kl risk bound also seeds made",
     "claim": "risk_bound:[0,1] delta:(0,1) loss:zero-one predictor:gibbs sentence:text",
     "budget": "pac_bayes:(0,1) risk:(0,1) kl:[0,1]",
     "data": "name:text m:int>0 classes:int>0 sha256:digest",
-    "model": "recipe:text posterior:diag|k-diag|k-linear parameters:int>0 checkpoint_sha256:digest",
-    "prior": "center:object variances:objects choices:objects trials:int>0",
-    "prior.center": "kind:initialization initializer:text seed:int>=0 sha256:digest",
-    "prior.variances": "layers:texts parameters:int>0 b:real>0 c:real>0 index:int>0 value:real>0",
-    "prior.choices": "name:text index:int>0 value:text-or-real",
-    "kl=exact": "method:exact upper:real>=0 groups:objects",
-    "kl.groups": "trace:real>0 distance_sq:real>=0 log_det:real",
+    "model": "recipe:text posterior:diag|k-diag|k-linear|k-nonlinear parameters:int>0 "
+    "checkpoint_sha256:digest",
+    "prior": "center variances:variance[] choices:choice[] trials:int>0",
+    "center": "kind:initialization initializer:text seed:int>=0 sha256:digest",
+    "variance": "layers:text[] parameters:int>0 b:real>0 c:real>0 index:int>0 value:real>0",
+    "choice": "name:text index:int>0 value:text-or-real",
+    "kl=exact": "method:exact upper:real>=0 groups:moments[]",
+    "moments": "trace:real>0 distance_sq:real>=0 log_det:real",
+    "kl=monte-carlo": "method:monte-carlo tail:gaussian|theorem3 samples:int>0 shared:bool "
+    "upper:real>=0 groups:sampled[] gaussian:tail theorem3:tail",
+    "sampled": "mean_square:real>0 lipschitz:real>0 offset:real>=0 log_det:real",
+    "tail": "correction:real>=0 upper:real>=0",
     "risk=per-example": "sampler:per-example draws:int>0 errors:int>=0 limit:chernoff upper:[0,1]",
+    "risk=per-weights": "sampler:per-weights draws:int>0 batch:int>0 limit:betting|chernoff "
+    "counts:errors-and-times[] upper:[0,1]",
     "bound": "inequality:mcallester|maurer complexity:real>=0 value:[0,1]",
-    "also": "mcallester:[0,1] maurer:[0,1] pinsker:real>=0 catoni:object held_out:object-or-null",
-    "also.catoni": "beta_index:int>0 value:real>=0",
-    "also.held_out": "n:int>0 errors:int>=0 upper:[0,1]",
-    "seeds": "derivation:text risk:digest",
+    "also": "mcallester:[0,1] maurer:[0,1] pinsker:real>=0 catoni held_out:held_out?",
+    "catoni": "beta_index:int>0 value:real>=0",
+    "held_out": "n:int>0 errors:int>=0 upper:[0,1]",
+    "seeds": "derivation:text risk:digest kl:digest?",
     "made": "pacbound:text python:text torch:text date:text command:text seconds:real>=0 "
     "settings:any-object",
 }
 VARIANTS = {"kl": "method", "risk": "sampler"}  # the field that selects the others
 
 
-class Rejected(Exception):
+class Rejected(ValueError):
     """The certificate does not hold; the message says why."""
 
 
@@ -79,29 +87,20 @@ def _require(condition: bool, message: str) -> None:
         raise Rejected(message)
 
 
-def _read(content: str | bytes) -> Record:
-    """The JSON object in `content`, its numbers as int or Decimal; ValueError if it is not JSON."""
+def _read(content: str | bytes) -> Any:
+    """The JSON in `content`, its numbers as int or Decimal; ValueError if it is not JSON."""
     if len(content) > MAX_BYTES:
         raise ValueError(f"larger than {MAX_BYTES >> 20} MiB")
     text = content.decode("utf-8") if isinstance(content, bytes) else content
     numbers: Record = dict.fromkeys(("parse_int", "parse_float", "parse_constant"), _parse)
-    try:
-        certificate: Record = json.loads(text, object_pairs_hook=_no_duplicates, **numbers)
-        shallow = _depth(certificate) <= MAX_DEPTH
-    except RecursionError:
-        shallow = False
-    _require(shallow, f"it is nested deeper than {MAX_DEPTH} levels")
-    return certificate
+    return json.loads(text, object_pairs_hook=_no_duplicates, **numbers)
 
 
 def _parse(text: str) -> Number:
-    if len(text) > MAX_DIGITS:
-        raise Rejected(f"a number of more than {MAX_DIGITS} digits: {text[:20]}…")
-    if text.isdigit():
-        return int(text)
+    _require(len(text) <= MAX_DIGITS, f"a number of more than {MAX_DIGITS} digits: {text[:20]}…")
     number = Decimal(text)
-    if not number.is_finite() or abs(number.adjusted()) > MAX_EXPONENT:
-        raise Rejected(f"{text} is not a number or out of range")
+    fits = number.is_finite() and abs(number.adjusted()) <= MAX_EXPONENT
+    _require(fits, f"{text} is not a number or out of range")
     return number if "." in text or "e" in text.lower() else int(text)
 
 
@@ -111,49 +110,48 @@ def _no_duplicates(pairs: list[tuple[str, Any]]) -> Record:
     return fields
 
 
-def _depth(value: Any) -> int:
-    if isinstance(value, dict):
-        value = list(value.values())
-    return 1 + max(map(_depth, value), default=0) if isinstance(value, list) else 0
-
-
 def _is(kind: str, value: Any) -> bool:
     text, real = isinstance(value, str), type(value) in (int, Decimal)  # a bool is no number here
-    count = type(value) is int and value <= MAX_COUNT
+    count, array = type(value) is int and value <= MAX_COUNT, isinstance(value, list)
     kinds = {"text": text, "text-or-real": text or real, "any-object": isinstance(value, dict)}
-    kinds["digest"] = text and re.fullmatch("[0-9a-f]{64}", value) is not None
-    kinds["texts"] = isinstance(value, list) and {type(x) for x in value} == {str}
     kinds |= {"real": real, "real>0": real and value > 0, "real>=0": real and value >= 0}
     kinds |= {"[0,1]": real and 0 <= value <= 1, "(0,1)": real and 0 < value < 1}
     kinds |= {"int>0": count and value > 0, "int>=0": count and value >= 0}
+    kinds |= {"bool": type(value) is bool, "digest": text and bool(DIGEST.fullmatch(value))}
+    if kind == "errors-and-times":
+        return array and len(value) == 2 and _is("int>=0", value[0]) and _is("int>0", value[1])
     return kinds[kind] if kind in kinds else text and value in kind.split("|")
 
 
-def _check_shape(value: Any, path: str, where: str) -> None:
-    """Reject an object that does not have exactly the fields and kinds of FIELDS[path]."""
-    _require(isinstance(value, dict), f"{where or 'a certificate'} must be an object")
-    variant = f"{path}={value.get(VARIANTS[path])}" if path in VARIANTS else path
-    _require(variant in FIELDS, f"{variant[:50]} is not known")
-    fields = dict(field.split(":") for field in FIELDS[variant].split())
-    for name in [*fields, *value]:
-        at, inner = f"{where}.{name[:50]}".lstrip("."), f"{path}.{name}".lstrip(".")
-        _require(name in value, f"the field {at} is missing")
-        _require(name in fields, f"the field {at} is unknown")
-        kind, item = fields[name], value[name]
-        if kind == "objects":
-            fits = isinstance(item, list) and 0 < len(item) <= MAX_ENTRIES
-            _require(fits, f"{at} must be an array of 1 to {MAX_ENTRIES} entries")
-            for position, element in enumerate(item):
-                _check_shape(element, inner, f"{at}[{position}]")
-        elif kind == "object" or (kind == "object-or-null" and item is not None):
-            _check_shape(item, inner, at)
-        elif kind != "object-or-null":
-            _require(_is(kind, item), f"{at} must be {kind}")
+def _check_shape(kind: str, value: Any, at: str) -> None:
+    """Reject what is not of its kind, and an object that has not exactly the fields of its own."""
+    if kind.endswith("?"):
+        if value is not None:
+            _check_shape(kind[:-1], value, at)
+    elif kind.endswith("[]"):
+        most = MAX_PAIRS if kind == "errors-and-times[]" else MAX_ENTRIES
+        fits = isinstance(value, list) and 0 < len(value) <= most
+        _require(fits, f"{at} must be an array of 1 to {most} entries")
+        for position, item in enumerate(value):
+            _check_shape(kind[:-2], item, f"{at}[{position}]")
+    elif kind in VARIANTS or kind in FIELDS:
+        _require(isinstance(value, dict), f"{at or 'a certificate'} must be an object")
+        variant = f"{kind}={value.get(VARIANTS[kind])}" if kind in VARIANTS else kind
+        _require(variant in FIELDS, f"{variant[:50]} is not known")
+        pairs = (field.partition(":") for field in FIELDS[variant].split())
+        fields = {name: inner or name for name, _, inner in pairs}
+        for name in [*fields, *value]:
+            inside = f"{at}.{name[:50]}".lstrip(".")
+            _require(name in value, f"the field {inside} is missing")
+            _require(name in fields, f"the field {inside} is unknown")
+            _check_shape(fields[name], value[name], inside)
+    else:
+        _require(_is(kind, value), f"{at} must be {kind}")
 
 
+RANGE = (decimal.MIN_EMIN, decimal.MAX_EMAX)
 TRAPS = [decimal.InvalidOperation, decimal.DivisionByZero, decimal.Overflow]
-LIMITS = (decimal.MIN_EMIN, decimal.MAX_EMAX)
-DOWN, UP = (Context(50, way, *LIMITS, traps=TRAPS) for way in (ROUND_FLOOR, ROUND_CEILING))
+DOWN, UP = (Context(50, way, *RANGE, traps=TRAPS) for way in (ROUND_FLOOR, ROUND_CEILING))
 
 
 class Interval:
@@ -184,16 +182,15 @@ class Interval:
     sqrt = partialmethod(_widened, "sqrt")
 
 
+Groups: TypeAlias = list[tuple[int, Interval, Record]]  # parameters, prior variance, figures
 ONE = Interval(1)
 PI = Interval(Decimal("3.14159265358979323846264338"), Decimal("3.14159265358979323846264339"))
 
 
 def _kl_lower(q: Interval, p: Number) -> Decimal:
     """A number that kl(q‖p) is not below, for p above q; 0 for any other p."""
-    if p >= 1:
-        return Decimal("Infinity")
-    if p <= q.hi:
-        return Decimal(0)
+    if not q.hi < p < 1:
+        return Decimal("Infinity" if p >= 1 else 0)
     heads = q * (q / p).ln() if q.hi > 0 else Interval(0)
     return (heads + (ONE - q) * ((ONE - q) / (ONE - p)).ln()).lo
 
@@ -205,13 +202,10 @@ def _index_cost(index: int) -> Interval:
 def _binomial_upper(errors: int, n: int, p: Number) -> Decimal:
     """A number that P(Bin(n, p) ≤ errors) is not above."""
     _require(errors <= MAX_ERRORS, f"also.held_out can be checked up to {MAX_ERRORS} errors")
-    hit, miss = Interval(p), ONE - p
-    term, odds = (hit.ln() * errors + miss.ln() * (n - errors)).exp().hi, (miss / hit).hi
-    for i in range(1, errors + 1):
-        term = UP.divide(UP.multiply(term, n - errors + i), i)
-    total = term
-    for count in range(errors, 0, -1):
-        term = UP.divide(UP.multiply(UP.multiply(term, count), odds), n - count + 1)
+    term = total = ((ONE - p).ln() * n).exp().hi
+    odds = (Interval(p) / (ONE - p)).hi
+    for count in range(1, errors + 1):
+        term = UP.divide(UP.multiply(UP.multiply(term, n - count + 1), odds), count)
         total = UP.add(total, term)
     return total
 
@@ -227,26 +221,22 @@ def choice(name: str, value: Any) -> Record:
     elif name in ("seed", "depth") and type(value) is int and value >= 0:
         index = value + 1
     else:
-        raise ValueError(f"{str(value)[:50]} is not a declared value of {name[:50]}")
+        raise Rejected(f"{str(value)[:50]} is not a declared value of {name[:50]}")
     return {"name": name, "index": index, "value": value}
 
 
 def required_choices(network: str, depth: int) -> list[str]:
     """The names of the knobs that the prior of a network has, each to be paid for."""
     names = ["network", "seed", "initializer", "input_scale", "smoothing", "variance_groups"]
-    widths = [f"width.{layer + 1}" for layer in range(depth)]
-    return [*names, "depth", *widths] if network == "mlp" else names
+    sizes = ["depth", *(f"width.{layer + 1}" for layer in range(depth))]
+    return names + sizes if network == "mlp" else names
 
 
 def _check_choices(prior: Record) -> None:
     values = {entry["name"]: entry["value"] for entry in prior["choices"]}
     for entry in prior["choices"]:
-        name, index = entry["name"], entry["index"]
-        try:
-            position = choice(name, entry["value"])["index"]
-        except ValueError as error:
-            raise Rejected(f"prior.choices: {error}") from None
-        _require(index == position, f"prior.choices: {name} is number {position} and not {index}")
+        name = entry["name"]
+        _require(entry == choice(name, entry["value"]), f"prior.choices: {name} has another index")
     required = required_choices(values.get("network", ""), min(values.get("depth", 0), 100))
     missing = [name for name in required if name not in values]
     _require(not missing, f"prior.choices leaves out {', '.join(missing)[:100]}")
@@ -262,70 +252,106 @@ def _at_least(name: str, claimed: Number, implied: Number, by: str) -> None:
     _require(claimed >= implied, f"{name} is {claimed} but {by} imply {Decimal(implied):.17g}")
 
 
-def _variances(c: Record) -> list[Interval]:
-    """The prior variances, from their indices."""
-    groups = c["prior"]["variances"]
-    layers = [layer for group in groups for layer in group["layers"]]
+def _groups(c: Record) -> Groups:
+    """The size, the prior variance (from its index) and the figures of every variance group."""
+    entries, figures = c["prior"]["variances"], c["kl"]["groups"]
+    layers = [layer for entry in entries for layer in entry["layers"]]
     _require(len(set(layers)) == len(layers), "prior.variances has a layer twice")
-    whole = sum(group["parameters"] for group in groups) == c["model"]["parameters"]
+    whole = sum(entry["parameters"] for entry in entries) == c["model"]["parameters"]
     _require(whole, "the parameters of prior.variances do not add up to model.parameters")
-    variances = []
-    for group in groups:
-        index, value = group["index"], group["value"]
-        on_grid = group["b"] == GRID_B and group["c"] == GRID_C
-        _require(on_grid, f"prior.variances must have b = {GRID_B} and c = {GRID_C}")
+    _require(len(figures) == len(entries), "kl.groups and prior.variances differ in number")
+    groups = []
+    for entry, group in zip(entries, figures, strict=True):
+        index, value = entry["index"], entry["value"]
         variance = Interval(GRID_C) / (Interval(index) / GRID_B).exp()
-        agree = abs((variance / value - 1).hi) <= Decimal("1e-12")
-        _require(agree, f"prior.variances: {value} is not number {index} of the grid")
-        variances.append(variance)
-    return variances
+        on_grid = entry["b"] == GRID_B and entry["c"] == GRID_C
+        on_grid = on_grid and abs((variance / value - 1).hi) <= Decimal("1e-12")
+        _require(on_grid, f"prior.variances: {value} is not number {index} of the grid")
+        groups.append((entry["parameters"], variance, group))
+    return groups
 
 
-def _exact_kl(c: Record) -> Decimal:
-    """Σ ½ [T/λ − d + d ln λ] − ln|det|, T = trace + distance²: the groups are independent."""
-    _require(c["budget"]["kl"] == 0, "budget.kl must be 0 when the KL is exact")
-    entries, groups = c["prior"]["variances"], c["kl"]["groups"]
-    _require(len(groups) == len(entries), "kl.groups and prior.variances differ in number")
+def _kl(groups: Groups, moments: list[Interval], spreads: list[Interval]) -> Interval:
+    """Σ ½ [T/λ − d + d ln λ] − ln|det|, T = E‖W − Θ0‖²: the groups are independent."""
     total = Interval(0)
-    for entry, group, variance in zip(entries, groups, _variances(c), strict=True):
-        d, trace, log_det = entry["parameters"], Interval(group["trace"]), group["log_det"]
-        # No covariance of this trace has a larger determinant, up to the rounding of the sums.
-        largest = (trace / d).ln() * d / 2 + Decimal("1e-9") * d
-        _require(log_det <= largest.hi, f"kl.groups: log_det is {log_det}, too large for its trace")
-        second_moment = trace + group["distance_sq"]
-        total += (second_moment / variance - d + variance.ln() * d) / 2 - log_det
-    return total.hi
+    for (d, variance, group), t, spread in zip(groups, moments, spreads, strict=True):
+        # No determinant is above (spread/d)^(d/2), up to the rounding of the sums.
+        log_det, largest = group["log_det"], ((spread / d).ln() / 2 + Decimal("1e-9")) * d
+        _require(log_det <= largest.hi, f"kl.groups: log_det is {log_det}, too large for the rest")
+        total += (t / variance - d + variance.ln() * d) / 2 - log_det
+    return total
 
 
-def _check_per_example(c: Record) -> None:
-    """Chernoff: p is an upper limit of n independent draws when kl(k/n‖p) ≥ ln(1/δ)/n."""
-    draws, errors, upper = c["risk"]["draws"], c["risk"]["errors"], c["risk"]["upper"]
-    _require(draws % c["data"]["m"] == 0, "risk.draws must be a multiple of data.m")
-    _require(errors <= draws, "risk.errors is larger than risk.draws")
-    allowance = (ONE / c["budget"]["risk"]).ln() / draws
-    enough = _kl_lower(Interval(errors) / draws, upper) >= allowance.hi
+def _limits(d: int, group: Record, samples: int, level: Interval) -> dict[str, Interval]:
+    """Of T, up to δ, ℓ = ln(1/δ): (√mean_square + L√(2ℓ/K))² + L²/K, and by Theorem 3, corrected,
+    mean_square + C(ℓ + √(ℓ² + 8Kℓ))/K with C = (√6·L + (L√d + offset)/√ln 2)²."""
+    square, lipschitz = Interval(group["mean_square"]), Interval(group["lipschitz"])
+    root = square.sqrt() + lipschitz * (level * 2 / samples).sqrt()
+    mean = (lipschitz * Interval(d).sqrt() + group["offset"]) / Interval(2).ln().sqrt()
+    norm = lipschitz * Interval(6).sqrt() + mean
+    excess = (level + (level * level + level * 8 * samples).sqrt()) / samples
+    gaussian = root * root + lipschitz * lipschitz / samples
+    return {"gaussian": gaussian, "theorem3": square + norm * norm * excess}
+
+
+def _check_kl(c: Record, groups: Groups) -> None:
+    kl, risk, share = c["kl"], c["risk"], c["budget"]["kl"]
+    paid = (share > 0) == (c["seeds"]["kl"] is not None) == (kl["method"] != "exact")
+    _require(paid, "budget.kl and seeds.kl must be 0 and null for an exact KL, and for no other")
+    if kl["method"] == "exact":
+        _require(c["model"]["posterior"] != "k-nonlinear", "kl.method: k-nonlinear has no exact KL")
+        traces = [Interval(group["trace"]) for *_, group in groups]  # of covariances
+        moments = [Interval(group["trace"]) + group["distance_sq"] for *_, group in groups]
+        implied = _kl(groups, moments, traces).hi
+    else:
+        own = risk["sampler"] == "per-weights" and risk["draws"] <= kl["samples"]
+        _require(own or not kl["shared"], "kl.shared needs per-weights draws, at most kl.samples")
+        # Each group has its share of δ and no limit depends on λ: any λ may be chosen afterwards.
+        level = (Interval(len(groups)) / share).ln()
+        limits = [_limits(d, group, kl["samples"], level) for d, _, group in groups]
+        means = [Interval(group["mean_square"]) for *_, group in groups]
+        widest = [Interval(group["lipschitz"]) * group["lipschitz"] * d for d, _, group in groups]
+        mean = _kl(groups, means, widest)  # no map of this Lipschitz constant expands more
+        for tail in ("gaussian", "theorem3"):
+            moments = [limit[tail] for limit in limits]  # no law of this T has a larger entropy
+            upper = _kl(groups, moments, moments)
+            for field, figure in (("upper", upper), ("correction", upper - mean)):
+                _at_least(f"kl.{tail}.{field}", kl[tail][field], figure.hi, "its primitives")
+        implied = kl[kl["tail"]]["upper"]
+    _at_least("kl.upper", kl["upper"], implied, "its primitives")
+
+
+def _check_risk(c: Record) -> None:
+    """Of n draws X in [0, 1] p is a limit if kl(mean‖p) ≥ ln(1/δ)/n, or if Π(1 + p − X) ≥ 1/δ."""
+    risk, m = c["risk"], c["data"]["m"]
+    draws, upper, level = risk["draws"], risk["upper"], (ONE / c["budget"]["risk"]).ln()
+    if risk["sampler"] == "per-example":
+        dense = choice("network", "mlp") in c["prior"]["choices"]
+        alone = dense and c["model"]["posterior"] != "k-nonlinear"
+        _require(alone, "risk.sampler: convolutions and k-nonlinear draw no weights per-example")
+        _require(draws % m == 0, "risk.draws must be a multiple of data.m")
+        _require(risk["errors"] <= draws, "risk.errors is larger than risk.draws")
+        batch, counts = 1, [(0, draws - risk["errors"]), (1, risk["errors"])]
+    else:
+        batch, counts = risk["batch"], risk["counts"]
+        errors = [error for error, _ in counts]
+        rising = errors == sorted(set(errors)) and errors[-1] <= batch <= m
+        _require(rising, "risk.counts must have errors that rise to at most risk.batch and data.m")
+        _require(sum(times for _, times in counts) == draws, "risk.counts is not risk.draws in all")
+    if risk["limit"] == "chernoff":
+        mean = Interval(sum(error * times for error, times in counts)) / batch / draws
+        enough = _kl_lower(mean, upper) >= (level / draws).hi
+    else:
+        wealth = Interval(0)
+        for error, times in counts:
+            wealth += (ONE - Interval(error) / batch + upper).ln() * times
+        enough = upper == 1 or wealth.lo >= level.hi
     _require(enough, f"risk.upper is {upper}: too small for its errors, draws and delta")
-
-
-def _nats(c: Record) -> Interval:
-    """The KL, and the cost of every choice that was made for the prior."""
-    nats: Interval = Interval(c["prior"]["trials"]).ln() + c["kl"]["upper"]
-    for entry in [*c["prior"]["variances"], *c["prior"]["choices"]]:
-        nats += _index_cost(entry["index"])
-    return nats
 
 
 def _check_inverse(name: str, c: Record, value: Number, complexity: Number) -> None:
     enough = _kl_lower(Interval(c["risk"]["upper"]), value) >= complexity
     _require(enough, f"{name} is {value}: too small for the risk and the complexity")
-
-
-def _check_bound(c: Record, nats: Interval) -> None:
-    bound, m, share = c["bound"], c["data"]["m"], c["budget"]["pac_bayes"]
-    complexity = INEQUALITIES[bound["inequality"]](nats, m, share).hi
-    _at_least("bound.complexity", bound["complexity"], complexity, "the KL, the choices and m")
-    _check_inverse("bound.value", c, bound["value"], bound["complexity"])
-    _at_least("claim.risk_bound", c["claim"]["risk_bound"], bound["value"], "its parts")
 
 
 def _check_also(c: Record, nats: Interval) -> None:
@@ -350,8 +376,6 @@ def _check_also(c: Record, nats: Interval) -> None:
         _require(enough, f"also.held_out.upper is {upper}: too small for its errors, n and delta")
 
 
-KL_METHODS = {"exact": _exact_kl}
-RISK_SAMPLERS = {"per-example": _check_per_example}
 INEQUALITIES: dict[str, Callable[[Interval, int, Number], Interval]] = {  # nats, m, δ: complexity
     "mcallester": lambda nats, m, delta: (nats + (Interval(m) / delta).ln()) / (m - 1),
     "maurer": lambda nats, m, delta: (nats + (Interval(m).sqrt() * 2 / delta).ln()) / m,
@@ -360,37 +384,42 @@ PREDICTORS = {"gibbs": "the randomised predictor (fresh weights for every predic
 
 
 def sentence(certificate: Record) -> str:
-    """The claim in words; the risk is rounded up and the confidence down."""
+    """The claim in words."""
     claim, m = certificate["claim"], certificate["data"]["m"]
+    risk, confidence = _percents(claim)
     return (
-        f"With probability at least {_confidence(claim['delta'])} % over the draw of the {m} "
-        f"training examples and the Monte Carlo draws, the {claim['loss']} error of "
-        f"{PREDICTORS[claim['predictor']]} on new data from the same distribution is at most "
-        f"{_percent(claim['risk_bound'])} %."
+        f"With probability at least {confidence} % over the draw of the {m} training examples and "
+        f"the Monte Carlo draws, the {claim['loss']} error of {PREDICTORS[claim['predictor']]} on "
+        f"new data from the same distribution is at most {risk} %."
     )
 
 
-def _percent(part: Decimal | float, step: str = "0.01") -> Decimal:
-    return UP.quantize(UP.multiply(Decimal(str(part)), 100), Decimal(step))
-
-
-def _confidence(delta: Decimal | float) -> str:
-    return f"{(100 - _percent(delta, '0.0001')).normalize():f}"
+def _percents(claim: Record) -> tuple[Decimal, str]:
+    """The risk, rounded up, and the confidence, rounded down."""
+    risk, delta = (UP.multiply(Decimal(str(claim[x])), 100) for x in ("risk_bound", "delta"))
+    confidence = 100 - UP.quantize(delta, Decimal("0.0001"))
+    return UP.quantize(risk, Decimal("0.01")), f"{confidence.normalize():f}"
 
 
 def _check_certificate(c: Record) -> None:
-    _check_shape(c, "", "")
+    _check_shape("certificate", c, "")
     spent, delta = sum(map(Fraction, c["budget"].values())), Fraction(c["claim"]["delta"])
     _require(spent == delta, f"the budget adds up to {float(spent)} and not to {float(delta)}")
     _require(c["data"]["classes"] >= 2, "data.classes must be at least 2")
     _require(c["data"]["m"] >= 8, "data.m must be at least 8: Maurer's inequality needs it")
     _check_choices(c["prior"])
-    _at_least("kl.upper", c["kl"]["upper"], KL_METHODS[c["kl"]["method"]](c), "its primitives")
-    RISK_SAMPLERS[c["risk"]["sampler"]](c)
-    _check_bound(c, _nats(c))
-    _check_also(c, _nats(c))
-    same = c["claim"]["sentence"] == sentence(c)
-    _require(same, "claim.sentence is not what the numbers say")
+    _check_kl(c, _groups(c))
+    _check_risk(c)
+    nats = Interval(c["prior"]["trials"]).ln() + c["kl"]["upper"]
+    for entry in [*c["prior"]["variances"], *c["prior"]["choices"]]:
+        nats += _index_cost(entry["index"])
+    bound, complexity = c["bound"], INEQUALITIES[c["bound"]["inequality"]]
+    implied = complexity(nats, c["data"]["m"], c["budget"]["pac_bayes"]).hi
+    _at_least("bound.complexity", bound["complexity"], implied, "the KL, the choices and m")
+    _check_inverse("bound.value", c, bound["value"], bound["complexity"])
+    _at_least("claim.risk_bound", c["claim"]["risk_bound"], bound["value"], "its parts")
+    _check_also(c, nats)
+    _require(c["claim"]["sentence"] == sentence(c), "claim.sentence is not what the numbers say")
 
 
 @dataclass(frozen=True)
@@ -417,15 +446,15 @@ def check(content: str | bytes, max_risk: Decimal = Decimal(1), sha256: str = ""
         _check_certificate(c)
         risk_bound, delta = Decimal(c["claim"]["risk_bound"]), Decimal(c["claim"]["delta"])
         _require(risk_bound <= max_risk, f"its risk bound {risk_bound} is over {max_risk}")
-        same = sha256 in ("", c["model"]["checkpoint_sha256"])
-        _require(same, "it was issued for another checkpoint: the digests differ")
+        _require(sha256 in ("", c["model"]["checkpoint_sha256"]), "it is for another checkpoint")
     except Rejected as error:
         return Verdict(False, str(error), 1)
-    except ArithmeticError:
-        return Verdict(False, "its numbers are out of range", 1)
+    except (ArithmeticError, RecursionError):
+        return Verdict(False, "its numbers are out of range, or it is nested too deep", 1)
     except ValueError as error:  # not JSON, or not UTF-8
         return Verdict(False, f"not JSON: {error}", 2)
-    summary = f"risk ≤ {_percent(risk_bound)} % with probability ≥ {_confidence(delta)} % "
+    risk, confidence = _percents(c["claim"])
+    summary = f"risk ≤ {risk} % with probability ≥ {confidence} % "
     summary += f"({c['data']['name'][:50]}, m = {c['data']['m']}, {c['model']['posterior']})"
     return Verdict(True, "", 0, risk_bound, delta, summary)
 
@@ -453,11 +482,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     if not 0 <= options.max_risk <= 1:
         parser.error("--max-risk must be in [0, 1]")
     sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]  # it may lack the sign ≤
-    use = Decimal(repr(options.max_risk)), options.checkpoint
-    verdicts = [check_file(path, *use) for path in options.files]
-    for path, verdict in zip(options.files, verdicts, strict=True):
-        print(verdict.line(path))
-    return max(verdict.exit_code for verdict in verdicts)
+    most = Decimal(repr(options.max_risk))
+    verdicts = {path: check_file(path, most, options.checkpoint) for path in options.files}
+    print(*(verdict.line(path) for path, verdict in verdicts.items()), sep="\n")
+    return max(verdict.exit_code for verdict in verdicts.values())
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 import types
 import typing
 from dataclasses import dataclass
@@ -29,13 +30,20 @@ __all__ = [
     "KLGroup",
     "Made",
     "Model",
+    "MonteCarloGroup",
+    "MonteCarloKL",
     "PerExampleRisk",
+    "PerWeightsRisk",
     "Prior",
     "Seeds",
+    "Tail",
     "Variance",
 ]
 
 T = TypeVar("T")
+
+# A pair of counts on three lines, to be printed on one; no text in JSON has a line's end in it.
+_PAIR = re.compile(r"\[\n +(\d+),\n +(\d+)\n +\]")
 
 
 @dataclass(frozen=True)
@@ -134,11 +142,66 @@ class ExactKL:
 
 
 @dataclass(frozen=True)
+class MonteCarloGroup:
+    """What the samples of the layers that share one prior variance say of E‖W − Θ0‖².
+
+    The mean square is (1/K) Σ‖W_k − Θ0‖², the Lipschitz constant that of the map from standard
+    normals to W, and the offset ‖W(0) − Θ0‖. None of them depends on the prior variance.
+    """
+
+    mean_square: float
+    lipschitz: float
+    offset: float
+    log_det: float
+
+
+@dataclass(frozen=True)
+class Tail:
+    """What one tail adds to the KL at the mean squares, in nats, and the KL with it."""
+
+    correction: float
+    upper: float
+
+
+@dataclass(frozen=True)
+class MonteCarloKL:
+    """A KL from K samples; `upper` is that of the chosen tail, both being reported.
+
+    With G groups each limit has a share budget.kl/G, so that every prior variance may be chosen
+    afterwards. `shared`: the same weight samples serve KL and risk, which is valid because delta
+    is split by a union bound, and that needs no independence.
+    """
+
+    method: str
+    tail: str
+    samples: int
+    shared: bool
+    upper: float
+    groups: tuple[MonteCarloGroup, ...]
+    gaussian: Tail
+    theorem3: Tail
+
+
+@dataclass(frozen=True)
 class PerExampleRisk:
+    """Every draw is one example under weights of its own."""
+
     sampler: str
     draws: int
     errors: int
     limit: str
+    upper: float
+
+
+@dataclass(frozen=True)
+class PerWeightsRisk:
+    """Every draw is one weight sample on a batch of its own: `times` had so many `errors`."""
+
+    sampler: str
+    draws: int
+    batch: int
+    limit: str
+    counts: tuple[tuple[int, int], ...]
     upper: float
 
 
@@ -177,6 +240,7 @@ class Also:
 class Seeds:
     derivation: str
     risk: str
+    kl: str | None = None
 
 
 @dataclass(frozen=True)
@@ -197,8 +261,8 @@ class Certificate:
     data: Data
     model: Model
     prior: Prior
-    kl: ExactKL
-    risk: PerExampleRisk
+    kl: ExactKL | MonteCarloKL
+    risk: PerExampleRisk | PerWeightsRisk
     bound: Bound
     also: Also
     seeds: Seeds
@@ -216,7 +280,7 @@ class Certificate:
     def to_json(self) -> str:
         """The certificate's text; floats are printed so that they round-trip."""
         text = json.dumps(self.to_mapping(), indent=1, ensure_ascii=False, allow_nan=False)
-        return text + "\n"
+        return _PAIR.sub(r"[\1, \2]", text) + "\n"
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Certificate:
@@ -240,6 +304,15 @@ class Certificate:
         write_whole(path, lambda stream: stream.write(content))
 
 
+# Which dataclass each value of a field in checker.VARIANTS selects.
+_VARIANTS: dict[str, type[Any]] = {
+    "exact": ExactKL,
+    "monte-carlo": MonteCarloKL,
+    "per-example": PerExampleRisk,
+    "per-weights": PerWeightsRisk,
+}
+
+
 def _build(cls: type[T], record: Any, path: str) -> T:
     hints = typing.get_type_hints(cls)
     if not isinstance(record, dict):
@@ -255,16 +328,23 @@ def _value(hint: Any, value: Any, path: str) -> Any:
     if dataclasses.is_dataclass(hint):
         return _build(typing.cast(type[Any], hint), value, f"{path}.")
     if isinstance(hint, types.UnionType):
-        options = typing.get_args(hint)
-        if value is None and type(None) in options:
-            return None
-        if type(value) in options:
-            return value
-        return _value(options[0], value, path)
+        return _value(_option(typing.get_args(hint), value, path), value, path)
     if typing.get_origin(hint) is tuple and isinstance(value, list | tuple):
-        return tuple(_value(typing.get_args(hint)[0], item, path) for item in value)
-    if hint is float and type(value) is int:
+        kinds = typing.get_args(hint)
+        kinds = kinds[:1] * len(value) if kinds[-1] is ... else kinds
+        if len(kinds) == len(value):
+            return tuple(_value(*pair, path) for pair in zip(kinds, value, strict=True))
+    elif (hint is float and type(value) is int) or type(value) is (typing.get_origin(hint) or hint):
         return value
-    if type(value) is not (typing.get_origin(hint) or hint):
-        raise BadInput(f"not a certificate: {path} is of the wrong kind")
-    return value
+    raise BadInput(f"not a certificate: {path} is of the wrong kind")
+
+
+def _option(options: tuple[Any, ...], value: Any, path: str) -> Any:
+    """The one of a union's types that a value is to be read as."""
+    if path in checker.VARIANTS:
+        name = value.get(checker.VARIANTS[path]) if isinstance(value, dict) else None
+        option = _VARIANTS.get(name) if isinstance(name, str) else None
+        if option not in options:
+            raise BadInput(f"not a certificate: {path}.{checker.VARIANTS[path]} is not known")
+        return option
+    return type(value) if type(value) in options else options[0]

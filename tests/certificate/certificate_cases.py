@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from pacbound.bounds import binomial, catoni, maurer, mcallester, pinsker
+from pacbound.bounds import (
+    betting,
+    binomial,
+    catoni,
+    chernoff,
+    gaussian_tail,
+    maurer,
+    mcallester,
+    pinsker,
+    theorem3,
+)
 from pacbound.bounds.bernoulli_kl import bernoulli_kl_inverse
-from pacbound.bounds.chernoff import risk_limit
 from pacbound.bounds.gaussian_kl import gaussian_kl
 from pacbound.bounds.prior_grid import B, C, best_index, index_cost, variance
 from pacbound.bounds.rounding import exact, highest, lowest, precise, round_up
@@ -27,6 +37,8 @@ class Primitives:
     errors: int = 342_000
     pac_bayes: Decimal = Decimal("0.025")
     risk: Decimal = Decimal("0.01")
+    kl: Decimal = Decimal(0)
+    posterior: str = "k-linear"
     # of each variance group: parameters, trace, squared distance, log-determinant
     groups: tuple[tuple[int, float, float, float], ...] = (
         (471_000, 1500.0, 22.0, -1_354_480.0),
@@ -41,6 +53,27 @@ class Primitives:
     trials: int = 1
     inequality: str = "mcallester"
     held_out: tuple[int, int] | None = (577, 10_000)
+    # a sampled KL: how many samples, if any; the trace and the distance are then the mean square
+    samples: int = 0
+    tail: str = "gaussian"
+    shared: bool = False
+    expansion: float = 1.5  # the Lipschitz constant, of the smallest that the trace allows
+    # a risk per weights: the draws that had so many errors in a batch, if there is one
+    batch: int = 0
+    counts: tuple[tuple[int, int], ...] = ()
+    limit: str = "betting"
+
+
+# A nonlinear posterior, with the same samples for KL and risk.
+SAMPLED = Primitives(
+    posterior="k-nonlinear",
+    risk=Decimal("0.005"),
+    kl=Decimal("0.005"),
+    samples=10_000,
+    shared=True,
+    batch=1000,
+    counts=((44, 1200), (51, 3300), (57, 4000), (63, 1400), (80, 100)),
+)
 
 
 def issue(p: Primitives | None = None) -> form.Certificate:
@@ -48,20 +81,14 @@ def issue(p: Primitives | None = None) -> form.Certificate:
     p = p or Primitives()
     with precise():
         indices = [best_index(trace + distance, d) for d, trace, distance, _ in p.groups]
-        kl_upper = round_up(
-            sum(
-                gaussian_kl(
-                    highest(trace) + highest(distance), lowest(log_det), d, variance(exact(index))
-                )
-                for (d, trace, distance, log_det), index in zip(p.groups, indices, strict=True)
-            )
-        )
+        kl = _sampled_kl(p, indices) if p.samples else _exact_kl(p, indices)
+        risk = _risk(p)
+        kl_upper, risk_upper = kl.upper, risk.upper
         prior = _prior(p, indices)
         paid = [entry.index for entry in (*prior.variances, *prior.choices)]
         nats = highest(kl_upper) + exact(p.trials).log()
         nats += sum(index_cost(exact(index)) for index in paid)
         m, share = exact(p.m), exact(p.pac_bayes)
-        risk_upper = risk_limit(p.errors, p.m * p.passes, p.risk)
         complexities = {
             name: round_up(formula(nats, m, share)) for name, formula in COMPLEXITIES.items()
         }
@@ -86,20 +113,72 @@ def issue(p: Primitives | None = None) -> form.Certificate:
         )
     value = values[p.inequality]
     return form.Certificate(
-        claim=form.Claim(value, float(p.pac_bayes + p.risk)),
-        budget=form.Budget(float(p.pac_bayes), float(p.risk), 0),
+        claim=form.Claim(value, float(p.pac_bayes + p.risk + p.kl)),
+        budget=form.Budget(float(p.pac_bayes), float(p.risk), float(p.kl)),
         data=form.Data("mnist", p.m, 10, DIGEST),
-        model=form.Model("mlp-600", "k-linear", sum(group[0] for group in p.groups), DIGEST),
+        model=form.Model("mlp-600", p.posterior, sum(group[0] for group in p.groups), DIGEST),
         prior=prior,
-        kl=form.ExactKL("exact", kl_upper, tuple(form.KLGroup(*g[1:]) for g in p.groups)),
-        risk=form.PerExampleRisk("per-example", p.m * p.passes, p.errors, "chernoff", risk_upper),
+        kl=kl,
+        risk=risk,
         bound=form.Bound(p.inequality, complexities[p.inequality], value),
         also=also,
-        seeds=form.Seeds("sha256 of the checkpoint, the data and the purpose", DIGEST),
+        seeds=form.Seeds(
+            "sha256 of the checkpoint, the data and the purpose", DIGEST, DIGEST if p.kl else None
+        ),
         made=form.Made(
             "0.1.0", "3.11", "2.13.0", "2026-01-01T00:00:00Z", "pacbound certify mlp.pt", 12.3, {}
         ),
     ).in_words()
+
+
+def _exact_kl(p: Primitives, indices: list[int]) -> form.ExactKL:
+    upper = round_up(
+        sum(
+            gaussian_kl(
+                highest(trace) + highest(distance), lowest(log_det), d, variance(exact(index))
+            )
+            for (d, trace, distance, log_det), index in zip(p.groups, indices, strict=True)
+        )
+    )
+    return form.ExactKL("exact", upper, tuple(form.KLGroup(*group[1:]) for group in p.groups))
+
+
+def _sampled_kl(p: Primitives, indices: list[int]) -> form.MonteCarloKL:
+    groups, share = [], exact(p.kl) / len(p.groups)
+    upper = dict.fromkeys(("gaussian", "theorem3"), exact(0))
+    correction = dict(upper)
+    for (d, trace, distance, log_det), index in zip(p.groups, indices, strict=True):
+        lipschitz, offset = p.expansion * math.sqrt(trace / d), math.sqrt(distance)
+        groups.append(form.MonteCarloGroup(trace + distance, lipschitz, offset, log_det))
+        mean_square, constant, start = (
+            exact(repr(x)) for x in (trace + distance, lipschitz, offset)
+        )
+        limits = {
+            "gaussian": gaussian_tail.second_moment_limit(mean_square, constant, p.samples, share),
+            "theorem3": theorem3.second_moment_limit(
+                mean_square, constant, d, start, p.samples, share
+            ),
+        }
+        prior_variance = variance(exact(index))
+        for name, limit in limits.items():
+            upper[name] += gaussian_kl(limit, exact(repr(log_det)), d, prior_variance)
+            correction[name] += (limit - mean_square) / prior_variance / 2
+    tails = {name: form.Tail(round_up(correction[name]), round_up(upper[name])) for name in upper}
+    chosen = tails[p.tail].upper
+    return form.MonteCarloKL(
+        "monte-carlo", p.tail, p.samples, p.shared, chosen, tuple(groups), **tails
+    )
+
+
+def _risk(p: Primitives) -> form.PerExampleRisk | form.PerWeightsRisk:
+    if not p.batch:
+        draws = p.m * p.passes
+        upper = chernoff.risk_limit(p.errors, draws, p.risk)
+        return form.PerExampleRisk("per-example", draws, p.errors, "chernoff", upper)
+    draws = sum(times for _, times in p.counts)
+    limit = betting.risk_limit if p.limit == "betting" else chernoff.mean_limit
+    upper = limit(p.counts, p.batch, p.risk)
+    return form.PerWeightsRisk("per-weights", draws, p.batch, p.limit, p.counts, upper)
 
 
 def _prior(p: Primitives, indices: list[int]) -> form.Prior:
@@ -129,4 +208,4 @@ def _held_out(p: Primitives) -> form.HeldOut | None:
     if p.held_out is None:
         return None
     errors, n = p.held_out
-    return form.HeldOut(n, errors, binomial.upper_limit(errors, n, p.pac_bayes + p.risk))
+    return form.HeldOut(n, errors, binomial.upper_limit(errors, n, p.pac_bayes + p.risk + p.kl))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 import math
@@ -13,9 +14,10 @@ import time
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pytest
-from certificate_cases import Primitives, issue
+from certificate_cases import SAMPLED, Primitives, issue
 from flint import arb
 from hypothesis import given
 from hypothesis import strategies as st
@@ -25,6 +27,8 @@ from pacbound.certificate import checker
 
 VALID = issue()
 TEXT = VALID.to_json()
+TAIL_FIELDS = ("correction", "upper")
+SAMPLED_RECORD = issue(SAMPLED).to_mapping()
 
 
 # What is accepted
@@ -39,7 +43,31 @@ def primitives(draw: st.DrawFn) -> Primitives:
         trace, gap = d * mean_square, draw(st.floats(0, 100))
         groups.append((d, trace, draw(st.floats(0, 10)), d * math.log(mean_square) / 2 - gap))
     n = draw(st.integers(1, 2000))
+    network = draw(st.sampled_from(checker.CHOICES["network"]))
+    posterior = draw(st.sampled_from(("diag", "k-nonlinear")))
+    nonlinear = posterior == "k-nonlinear"
+    sampled: dict[str, Any] = {}
+    if nonlinear or network == "lenet" or draw(st.booleans()):
+        batch = draw(st.integers(1, min(m, 2000)))
+        errors = draw(st.sets(st.integers(0, batch), min_size=1, max_size=8))
+        sampled |= {
+            "batch": batch,
+            "counts": tuple((error, draw(st.integers(1, 10**4))) for error in sorted(errors)),
+            "limit": draw(st.sampled_from(("betting", "chernoff"))),
+        }
+    if nonlinear or draw(st.booleans()):
+        draws = sum(times for _, times in sampled.get("counts", ()))
+        shared = bool(draws) and draw(st.booleans())
+        sampled |= {
+            "kl": draw(st.decimals("0.001", "0.3", places=5)),
+            "samples": draw(st.integers(draws if shared else 1, 10**5)),
+            "shared": shared,
+            "tail": draw(st.sampled_from(("gaussian", "theorem3"))),
+            "expansion": draw(st.floats(1, 20)),
+        }
     return Primitives(
+        **sampled,
+        posterior=posterior,
         m=m,
         passes=passes,
         errors=draw(st.integers(0, m * passes)),
@@ -47,7 +75,7 @@ def primitives(draw: st.DrawFn) -> Primitives:
         risk=draw(st.decimals("0.001", "0.3", places=5)),
         groups=tuple(groups),
         widths=tuple(draw(st.lists(st.integers(1, 2000), max_size=3))),
-        network=draw(st.sampled_from(checker.CHOICES["network"])),
+        network=network,
         seed=draw(st.integers(0, 10**6)),
         initializer=draw(st.sampled_from(checker.CHOICES["initializer"])),
         input_scale=draw(st.sampled_from(checker.CHOICES["input_scale"])),
@@ -64,26 +92,46 @@ def test_what_is_issued_at_the_exact_bound_is_accepted_and_no_less(p: Primitives
     verdict = checker.check(certificate.to_json())
     assert verdict.reason == ""
     assert verdict.risk_bound == Decimal(repr(certificate.claim.risk_bound))
-    record = certificate.to_mapping()
-    record["bound"]["value"] *= 1 - 1e-9
-    record["claim"]["risk_bound"] *= 1 - 1e-9
-    record["claim"]["sentence"] = checker.sentence(record)
-    assert not checker.check(json.dumps(record)).accepted
+    smaller = [("claim.risk_bound", "bound.value"), ("kl.upper",), ("risk.upper",)]
+    if p.samples:
+        smaller += [(f"kl.{x}.{y}",) for x in ("gaussian", "theorem3") for y in TAIL_FIELDS]
+    for fields in smaller:
+        record = json.loads(certificate.to_json())
+        for field in fields:
+            *path, last = field.split(".")
+            holder = record
+            for name in path:
+                holder = holder[name]
+            holder[last] *= 1 - 1e-9
+        record["claim"]["sentence"] = checker.sentence(record)
+        assert not checker.check(json.dumps(record)).accepted, fields
 
 
 @pytest.mark.parametrize("inequality", ["mcallester", "maurer"])
-def test_a_looser_claim_is_accepted(inequality: str) -> None:
-    record = issue(Primitives(inequality=inequality)).to_mapping()
+@pytest.mark.parametrize("case", [Primitives(), SAMPLED], ids=["exact", "sampled"])
+def test_a_looser_claim_is_accepted(inequality: str, case: Primitives) -> None:
+    record = issue(dataclasses.replace(case, inequality=inequality)).to_mapping()
     record["claim"]["risk_bound"] = 0.5
     record["bound"]["value"] = 0.4
     record["claim"]["sentence"] = checker.sentence(record)
     assert checker.check(json.dumps(record)).accepted
 
 
-def test_a_vacuous_claim_is_accepted() -> None:
-    record = issue(Primitives(errors=6_000_000)).to_mapping()
+@pytest.mark.parametrize("limit", ["betting", "chernoff", "per-example"])
+def test_a_vacuous_claim_is_accepted(limit: str) -> None:
+    wrong = dataclasses.replace(SAMPLED, counts=((1000, 10_000),), limit=limit)
+    case = Primitives(errors=6_000_000) if limit == "per-example" else wrong
+    record = issue(case).to_mapping()
     assert record["claim"]["risk_bound"] == 1
     assert checker.check(json.dumps(record)).accepted
+
+
+def test_samples_are_worth_more_than_theorem_3_says_and_so_are_batches() -> None:
+    ours, theirs = (
+        issue(dataclasses.replace(SAMPLED, tail=tail, limit=limit)).claim.risk_bound
+        for tail, limit in (("gaussian", "betting"), ("theorem3", "chernoff"))
+    )
+    assert ours < 0.2 < 0.7 < theirs
 
 
 def test_the_verdict_in_words() -> None:
@@ -196,11 +244,16 @@ HOSTILE = {
     "million decimals": TEXT.replace('"trials": 1', f'"trials": 0.{"1" * 10**6}'),
     "nested arrays": "[" * 10**6,
     "nested objects": '{"a":' * 10**5 + "1" + "}" * 10**5,
-    "nested settings": TEXT.replace('"settings": {}', f'"settings": {{"a": {"[" * 30}{"]" * 30}}}'),
+    "nested settings": TEXT.replace(
+        '"settings": {}', f'"settings": {{"a": {"[" * 10**5}{"]" * 10**5}}}'
+    ),
     "duplicate": TEXT.replace('"trials": 1', '"trials": 1, "trials": 1'),
     "many duplicates": "{" + '"a": 1,' * 10**5 + '"a": 1}',
     "many entries": json.dumps(VALID.to_mapping() | {"prior": {"choices": [{}] * 10**5}}),
     "long array": f"[{'1,' * 10**6}1]",
+    "many counts": json.dumps(
+        SAMPLED_RECORD | {"risk": SAMPLED_RECORD["risk"] | {"counts": [[1, 1]] * 10**5}}
+    ),
     "array": "[]",
     "number": "1",
     "text": '"pacbound"',
@@ -255,6 +308,23 @@ def test_absurd_but_well_formed_numbers_are_quick() -> None:
     record["prior"] = VALID.to_mapping()["prior"]
     assert "held_out" in checker.check(json.dumps(record)).reason
     assert time.perf_counter() - start < 3
+
+
+def test_as_many_counts_and_groups_as_are_allowed_are_quick() -> None:
+    record = json.loads(json.dumps(SAMPLED_RECORD))
+    pairs = [[errors, 1] for errors in range(10_000)]
+    record["risk"] |= {"batch": 10_000, "counts": pairs, "upper": 0.9}
+    groups, variances = record["kl"]["groups"], record["prior"]["variances"]
+    record["kl"]["groups"] = [groups[0]] * 1000
+    record["prior"]["variances"] = [
+        variances[0] | {"layers": [str(layer)]} for layer in range(1000)
+    ]
+    record["model"]["parameters"] = variances[0]["parameters"] * 1000
+    start = time.perf_counter()
+    assert "kl.gaussian" in checker.check(json.dumps(record)).reason
+    record |= {name: SAMPLED_RECORD[name] for name in ("kl", "prior", "model")}
+    assert "bound.value" in checker.check(json.dumps(record)).reason
+    assert time.perf_counter() - start < 10
 
 
 # Alone

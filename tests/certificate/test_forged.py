@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import json
 import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from certificate_cases import Primitives, issue
+from certificate_cases import SAMPLED, Primitives, issue
 
 from pacbound.certificate import checker
 
-VALID = json.loads(issue(Primitives(trials=3, seed=2, widths=(600, 250), smoothing=0.5)).to_json())
+KNOBS: dict[str, Any] = {"trials": 3, "seed": 2, "widths": (600, 250), "smoothing": 0.5}
+VALID = json.loads(issue(Primitives(**KNOBS)).to_json())
+WITH_SAMPLES = json.loads(issue(dataclasses.replace(SAMPLED, **KNOBS)).to_json())
+CERTIFICATES = {"exact": VALID, "sampled": WITH_SAMPLES}
 
 # Every number that takes part in the claim, and the ways in which it must not be moved: a limit or
 # a price made smaller, evidence made worse than what the limits were computed from, or a number
@@ -23,8 +27,7 @@ PROTECTED = {
     "claim.delta": "-+",
     "budget.pac_bayes": "-+",
     "budget.risk": "-+",
-    "budget.kl": "+",
-    "data.m": "-+",
+    "budget.kl": "-+",
     "model.parameters": "-+",
     "prior.center.seed": "-+",
     "prior.variances[].parameters": "-+",
@@ -36,11 +39,8 @@ PROTECTED = {
     "prior.choices[].value": "-+",
     "prior.trials": "+",
     "kl.upper": "-",
-    "kl.groups[].trace": "+",
-    "kl.groups[].distance_sq": "+",
     "kl.groups[].log_det": "-",
     "risk.draws": "-",
-    "risk.errors": "+",
     "risk.upper": "-+",
     "bound.complexity": "-+",
     "bound.value": "-",
@@ -53,6 +53,29 @@ PROTECTED = {
     "also.held_out.errors": "+",
     "also.held_out.upper": "-",
 }
+# What only one of the ways to a KL and a risk has. The number of examples m is then tied to the
+# number of draws, or to nothing but the digest of the data.
+ONLY = {
+    "exact": {
+        "data.m": "-+",
+        "kl.groups[].trace": "+",
+        "kl.groups[].distance_sq": "+",
+        "risk.errors": "+",
+    },
+    "sampled": {
+        "data.m": "-",
+        "kl.samples": "-",
+        "kl.groups[].mean_square": "+",
+        "kl.groups[].lipschitz": "+",
+        "kl.groups[].offset": "+",
+        "kl.gaussian.correction": "-",
+        "kl.gaussian.upper": "-",
+        "kl.theorem3.correction": "-",
+        "kl.theorem3.upper": "-",
+        "risk.batch": "-",
+        "risk.counts[][]": "+",
+    },
+}
 UNPROTECTED = {"data.classes", "made.seconds"}
 
 
@@ -60,7 +83,7 @@ def numbers(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]
     if isinstance(value, dict | list):
         for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
             yield from numbers(inner, (*path, key))
-    elif isinstance(value, int | float):
+    elif isinstance(value, int | float) and not isinstance(value, bool):
         yield path
 
 
@@ -69,8 +92,10 @@ def name(path: tuple[Any, ...]) -> str:
     return dotted.replace(".[]", "[]")
 
 
-def forged(path: tuple[Any, ...], change: Callable[[Any], Any]) -> dict[str, Any]:
-    certificate = copy.deepcopy(VALID)
+def forged(
+    path: tuple[Any, ...], change: Callable[[Any], Any], case: str = "exact"
+) -> dict[str, Any]:
+    certificate = copy.deepcopy(CERTIFICATES[case])
     holder: Any = certificate
     for key in path[:-1]:
         holder = holder[key]
@@ -100,23 +125,27 @@ def nudged(value: float, sign: str) -> float:
 
 
 CASES = [
-    pytest.param(path, sign, id=f"{name(path)}{sign}")
-    for path in numbers(VALID)
-    for sign in PROTECTED.get(name(path), "")
+    pytest.param(case, path, sign, id=f"{case}-{name(path)}{sign}")
+    for case, certificate in CERTIFICATES.items()
+    for path in numbers(certificate)
+    for sign in (PROTECTED | ONLY[case]).get(name(path), "")
 ]
 
 
-def test_the_certificate_itself_is_accepted() -> None:
-    assert checker.check(json.dumps(VALID)).reason == ""
+@pytest.mark.parametrize("case", CERTIFICATES)
+def test_the_certificate_itself_is_accepted(case: str) -> None:
+    assert checker.check(json.dumps(CERTIFICATES[case])).reason == ""
 
 
-def test_every_number_of_the_claim_is_protected() -> None:
-    assert {name(path) for path in numbers(VALID)} == PROTECTED.keys() | UNPROTECTED
+@pytest.mark.parametrize("case", CERTIFICATES)
+def test_every_number_of_the_claim_is_protected(case: str) -> None:
+    found = {name(path) for path in numbers(CERTIFICATES[case])}
+    assert found == PROTECTED.keys() | ONLY[case].keys() | UNPROTECTED
 
 
-@pytest.mark.parametrize(("path", "sign"), CASES)
-def test_no_number_can_be_moved_for_the_better(path: tuple[Any, ...], sign: str) -> None:
-    certificate = forged(path, lambda value: nudged(value, sign))
+@pytest.mark.parametrize(("case", "path", "sign"), CASES)
+def test_no_number_can_be_moved_for_the_better(case: str, path: tuple[Any, ...], sign: str) -> None:
+    certificate = forged(path, lambda value: nudged(value, sign), case)
     for attempt in (certificate, with_its_own_sentence(copy.deepcopy(certificate))):
         reason(attempt)
 
@@ -209,13 +238,15 @@ def test_one_variance_only_when_the_network_shares_it() -> None:
         (("data", "classes"), 1, "classes"),
         (("data", "m"), True, "data.m"),
         (("data", "sha256"), "0" * 63 + "G", "digest"),
-        (("model", "posterior"), "k-nonlinear", "posterior"),
+        (("model", "posterior"), "laplace", "posterior"),
+        (("model", "posterior"), "k-nonlinear", "k-nonlinear has no exact KL"),
         (("model", "checkpoint_sha256"), ("AB" * 32), "digest"),
         (("prior", "center", "kind"), "learned", "center.kind"),
         (("prior", "center", "initializer"), "zeros", "center.initializer"),
         (("prior", "variances"), [], "1 to 1000"),
         (("prior", "choices"), VALID["prior"]["choices"] * 1000, "1 to 1000"),
-        (("prior", "variances", 0, "layers"), [], "texts"),
+        (("prior", "variances", 0, "layers"), [], "1 to 1000"),
+        (("prior", "variances", 0, "layers"), [1], "layers[0] must be text"),
         (("prior", "variances", 0, "layers"), ["1"], "layer twice"),
         (("kl", "method"), "guess", "kl=guess"),
         (("kl", "upper"), -1.0, "kl.upper"),
@@ -231,6 +262,8 @@ def test_one_variance_only_when_the_network_shares_it() -> None:
         (("also", "held_out", "upper"), 0, "held_out"),
         (("also", "held_out"), [], "also.held_out"),
         (("seeds", "risk"), "", "digest"),
+        (("seeds", "kl"), "", "digest"),
+        (("seeds", "kl"), "ab" * 32, "seeds.kl"),
         (("made", "settings"), [], "settings"),
         (("made",), None, "object"),
     ],
@@ -239,11 +272,124 @@ def test_a_wrong_value_is_named(path: tuple[Any, ...], value: Any, words: str) -
     assert words in reason(forged(path, lambda _: value))
 
 
-@pytest.mark.parametrize("path", [p for p in numbers(VALID) if "made" not in p], ids=name)
-def test_only_a_number_is_a_number(path: tuple[Any, ...]) -> None:
-    kinds = {field.split(":")[1] for fields in checker.FIELDS.values() for field in fields.split()}
+def relabelled(certificate: dict[str, Any], posterior: str, network: str) -> dict[str, Any]:
+    """The certificate for another posterior and network, its knobs those of that network."""
+    certificate = copy.deepcopy(certificate)
+    certificate["model"]["posterior"] = posterior
+    choices = {entry["name"]: entry["value"] for entry in certificate["prior"]["choices"]}
+    choices["network"] = network
+    certificate["prior"]["choices"] = [
+        checker.choice(name, choices[name]) for name in checker.required_choices(network, 2)
+    ]
+    return certificate
+
+
+@pytest.mark.parametrize(
+    ("posterior", "network"), [("k-linear", "lenet"), ("k-nonlinear", "mlp"), ("diag", "lenet")]
+)
+def test_draws_per_example_need_dense_layers_with_an_exact_form(
+    posterior: str, network: str
+) -> None:
+    certificate = relabelled(WITH_SAMPLES, posterior, network)
+    assert "per-example" not in checker.check(json.dumps(certificate)).reason
+    dense = relabelled(WITH_SAMPLES, "k-linear", "mlp")
+    for attempt in (certificate, dense):
+        attempt["risk"] = VALID["risk"]
+        attempt["kl"]["shared"] = False
+    assert "draw no weights per-example" in reason(certificate)
+    assert "per-example" not in checker.check(json.dumps(dense)).reason
+
+
+GROUPS = WITH_SAMPLES["kl"]["groups"]
+FIRST = ("kl", "groups", 0)
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "words"),
+    [
+        (("kl", "method"), "exact", "kl."),
+        (("kl", "tail"), "bernstein", "kl.tail"),
+        (("kl", "tail"), "theorem3", "kl.upper is"),
+        (("kl", "samples"), 0, "kl.samples"),
+        (("kl", "samples"), 9_999, "kl.shared"),
+        (("kl", "shared"), None, "kl.shared must be bool"),
+        (("kl", "shared"), 0, "kl.shared must be bool"),
+        (("kl", "groups"), GROUPS[:1], "differ in number"),
+        (("kl", "groups"), [*GROUPS, GROUPS[0]], "differ in number"),
+        (("kl", "groups"), GROUPS[::-1], "log_det"),
+        ((*FIRST, "log_det"), 0.0, "log_det is 0.0, too large"),
+        ((*FIRST, "lipschitz"), GROUPS[0]["lipschitz"] / 2, "log_det"),
+        ((*FIRST, "lipschitz"), 0, "lipschitz must be real>0"),
+        ((*FIRST, "mean_square"), 0, "mean_square must be real>0"),
+        ((*FIRST, "mean_square"), GROUPS[0]["mean_square"] / 2, "log_det"),
+        ((*FIRST, "offset"), -1.0, "offset must be real>=0"),
+        (("kl", "gaussian"), None, "kl.gaussian must be an object"),
+        (("kl", "theorem3"), [], "kl.theorem3 must be an object"),
+        (("kl", "gaussian", "upper"), -1.0, "kl.gaussian.upper"),
+        (("kl", "theorem3", "upper"), WITH_SAMPLES["kl"]["upper"], "kl.theorem3.upper is"),
+        (("kl", "theorem3", "correction"), 1.0, "kl.theorem3.correction is"),
+        (("seeds", "kl"), None, "seeds.kl"),
+        (("risk", "sampler"), "per-example", "risk."),
+        (("risk", "limit"), "chernoff", "risk.upper is"),
+        (("risk", "limit"), "hope", "risk.limit"),
+        (("risk", "upper"), 0, "risk.upper is 0"),
+        (("risk", "upper"), 0.02, "risk.upper is"),
+        (("risk", "draws"), 10_001, "kl.shared"),
+        (("risk", "draws"), 9_999, "risk.counts is not risk.draws in all"),
+        (("risk", "batch"), 60_001, "risk.batch and data.m"),
+        (("risk", "batch"), 79, "rise to at most risk.batch"),
+        (("risk", "counts"), [], "risk.counts must be an array"),
+        (("risk", "counts"), {}, "risk.counts must be an array"),
+        (("risk", "counts"), [[0, 1]] * 10_001, "1 to 10000"),
+        (("risk", "counts"), WITH_SAMPLES["risk"]["counts"][:-1], "in all"),
+        (("risk", "counts"), WITH_SAMPLES["risk"]["counts"][::-1], "rise"),
+        (("risk", "counts"), [[0, 5_000], [0, 5_000]], "rise"),
+        (("risk", "counts", 0), [44], "risk.counts[0] must be errors-and-times"),
+        (("risk", "counts", 0), [44, 1200, 0], "risk.counts[0] must be errors-and-times"),
+        (("risk", "counts", 0), [-1, 1200], "risk.counts[0] must be errors-and-times"),
+        (("risk", "counts", 0), [44.5, 1200], "risk.counts[0] must be errors-and-times"),
+        (("risk", "counts", 0), [44, 0], "risk.counts[0] must be errors-and-times"),
+        (("risk", "counts", 0), [44, -1200], "risk.counts[0] must be errors-and-times"),
+        (("risk", "counts", 0), [44, True], "risk.counts[0] must be errors-and-times"),
+        (("risk", "counts", 0), {"errors": 44}, "risk.counts[0] must be errors-and-times"),
+        (("risk", "counts", 0), [43, 1200 - 1], "in all"),
+    ],
+)
+def test_a_wrong_value_of_a_sample_is_named(path: tuple[Any, ...], value: Any, words: str) -> None:
+    assert words in reason(forged(path, lambda _: value, "sampled"))
+
+
+def test_a_sampled_kl_is_paid_for() -> None:
+    certificate = copy.deepcopy(WITH_SAMPLES)
+    certificate["budget"] |= {"kl": 0, "pac_bayes": 0.03}
+    assert "budget.kl and seeds.kl" in reason(certificate)
+
+
+def test_every_group_has_its_own_share_of_the_kl_budget() -> None:
+    """With the whole of it for each of two groups the limits would hold half as surely."""
+    generous = dataclasses.replace(SAMPLED, **KNOBS, kl=2 * SAMPLED.kl)
+    certificate = copy.deepcopy(WITH_SAMPLES)
+    certificate["kl"] = json.loads(issue(generous).to_json())["kl"]
+    assert "kl.gaussian.upper is" in reason(certificate)
+
+
+def test_samples_are_shared_only_with_a_risk_per_weights() -> None:
+    certificate = relabelled(WITH_SAMPLES, "k-linear", "mlp")
+    certificate["risk"] = VALID["risk"]
+    assert "kl.shared" in reason(certificate)
+
+
+NUMBERS = {
+    name(path): (path, case) for case in CERTIFICATES for path in numbers(CERTIFICATES[case])
+}
+
+
+@pytest.mark.parametrize("field", [field for field in NUMBERS if "made" not in field])
+def test_only_a_number_is_a_number(field: str) -> None:
+    path, case = NUMBERS[field]
+    kinds = {field.split(":")[-1] for fields in checker.FIELDS.values() for field in fields.split()}
     for value in (None, True, False, [], [1], {}, {"a": 1}, "1", -(10**20), *kinds):
-        reason(forged(path, lambda _, value=value: value))
+        reason(forged(path, lambda _, value=value: value, case))
 
 
 def objects(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
@@ -254,9 +400,17 @@ def objects(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]
             yield from objects(inner, (*path, key))
 
 
-@pytest.mark.parametrize("path", [p for p in objects(VALID) if "settings" not in p], ids=name)
-def test_fields_can_be_neither_added_nor_left_out(path: tuple[Any, ...]) -> None:
-    certificate = copy.deepcopy(VALID)
+@pytest.mark.parametrize(
+    ("case", "path"),
+    [
+        pytest.param(case, path, id=f"{case}-{name(path)}")
+        for case, certificate in CERTIFICATES.items()
+        for path in objects(certificate)
+        if "settings" not in path
+    ],
+)
+def test_fields_can_be_neither_added_nor_left_out(case: str, path: tuple[Any, ...]) -> None:
+    certificate = copy.deepcopy(CERTIFICATES[case])
     holder = certificate
     for key in path:
         holder = holder[key]

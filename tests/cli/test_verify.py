@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "certificate"))
 
-from certificate_cases import issue
+from certificate_cases import SAMPLED, issue
 
 from pacbound_cli.verify import verify
 
@@ -27,6 +27,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     record = VALID.to_mapping()
     record["model"]["checkpoint_sha256"] = hashlib.sha256(b"weights").hexdigest()
     Path("good.json").write_text(json.dumps(record), encoding="utf-8")
+    Path("sampled.json").write_text(issue(SAMPLED).to_json(), encoding="utf-8")
     record["kl"]["upper"] *= 0.9
     Path("bad.json").write_text(json.dumps(record), encoding="utf-8")
     Path("junk.json").write_text("no JSON", encoding="utf-8")
@@ -39,6 +40,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     [
         ("good.json", 0, "ok        good.json: risk ≤"),
         ("good.json --max-risk 0.5 --checkpoint mlp.pt", 0, "ok        good.json"),
+        ("sampled.json good.json", 0, "m = 60000, k-nonlinear)"),
         ("bad.json", 1, "REJECTED  bad.json: kl.upper is"),
         ("good.json bad.json", 1, "REJECTED  bad.json"),
         ("good.json --max-risk 0.01", 1, "is over 0.01"),
