@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +15,7 @@ from pacbound_cli.options import json_option, threads_option
 
 if TYPE_CHECKING:
     from pacbound.certificate.format import Certificate
+    from pacbound.certify.chunks import Report
 
 __all__ = ["certify"]
 
@@ -28,8 +29,24 @@ __all__ = ["certify"]
     type=click.IntRange(min=1),
     default=5_000_000,
     show_default=True,
-    help="Monte Carlo draws of the risk, rounded up to whole passes over the data.",
+    help="Draws of the risk, in whole passes over the data, where each has weights of its own.",
 )
+@click.option(
+    "--weights",
+    type=click.IntRange(min=1),
+    default=10_000,
+    show_default=True,
+    help="Draws of whole weights for the risk, where examples must share them.",
+)
+@click.option(
+    "--samples",
+    type=click.IntRange(min=1),
+    default=10_000,
+    show_default=True,
+    help="Samples of the KL, where it is not exact.",
+)
+@click.option("--kl-tail", default="gaussian", show_default=True, help="Or theorem3, the paper's.")
+@click.option("--risk-limit", default="betting", show_default=True, help="Or chernoff.")
 @click.option("--trials", type=click.IntRange(min=1), help="Priors tried in all [the recipe's].")
 @click.option("--data", "data_name", help="The training data, if not where it was in training.")
 @click.option("--allow-other-data", is_flag=True, help="Certify on data it was not trained on.")
@@ -44,6 +61,10 @@ def certify(
     delta: str,
     inequality: str,
     draws: int,
+    weights: int,
+    samples: int,
+    kl_tail: str,
+    risk_limit: str,
     trials: int | None,
     data_name: str | None,
     allow_other_data: bool,
@@ -82,14 +103,18 @@ def certify(
     request = Request(
         delta=probability,
         inequality=inequality,
+        tail=kl_tail,
+        limit=risk_limit,
         draws=draws,
+        weights=weights,
+        samples=samples,
         trials=trials,
         allow_other_data=allow_other_data,
         workers=threads or torch.get_num_threads(),
         command=shlex.join(["pacbound", *sys.argv[1:]]),
     )
-    with _sampling_progress() as on_chunk:
-        certificate = issue(checkpoint, data, request, on_chunk)
+    with _sampling_progress() as report:
+        certificate = issue(checkpoint, data, request, report)
     certificate.save(path)
     if as_json:
         click.echo(certificate.to_json(), nl=False)
@@ -102,26 +127,28 @@ def certify(
 
 
 @contextmanager
-def _sampling_progress() -> Iterator[Callable[[int, int, int, int], None]]:
+def _sampling_progress() -> Iterator[Report]:
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
     console = Console(stderr=True)
     columns = [
-        TextColumn("sampling the risk"),
+        TextColumn("{task.description}"),
         BarColumn(),
-        TextColumn("{task.fields[risk]}"),
+        TextColumn("{task.percentage:.0f} %"),
         TimeRemainingColumn(),
     ]
     with Progress(
         *columns, console=console, transient=True, disable=not console.is_terminal
     ) as progress:
-        task = progress.add_task("", risk="")
+        tasks: dict[str, TaskID] = {}
 
-        def on_chunk(chunks: int, total: int, errors: int, draws: int) -> None:
-            progress.update(task, completed=chunks, total=total, risk=f"{errors / draws:.3%}")
+        def report(what: str, done: int, total: int) -> None:
+            if what not in tasks:
+                tasks[what] = progress.add_task(what)
+            progress.update(tasks[what], completed=done, total=total)
 
-        yield on_chunk
+        yield report
 
 
 def _show(certificate: Certificate, path: Path) -> None:

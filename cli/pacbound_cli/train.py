@@ -22,7 +22,7 @@ __all__ = ["train"]
 
 @click.command()
 @click.argument("recipe")
-@click.option("--posterior", help="diag, k-diag or k-linear.")
+@click.option("--posterior", help="diag, k-diag, k-linear or k-nonlinear.")
 @click.option("--objective", help="quadratic, kl-inverse, catoni, catoni-trained or pinsker.")
 @click.option("--epochs", type=int, help="Passes over the data.")
 @click.option("--seed", type=int, help="Of batches and noise; the prior has its own, prior_seed.")

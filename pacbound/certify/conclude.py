@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
-from pacbound.bounds import binomial, catoni, maurer, mcallester, pinsker
+from pacbound.bounds import (
+    betting,
+    binomial,
+    catoni,
+    chernoff,
+    gaussian_tail,
+    maurer,
+    mcallester,
+    pinsker,
+    theorem3,
+)
 from pacbound.bounds.bernoulli_kl import bernoulli_kl_inverse
-from pacbound.bounds.chernoff import risk_limit
 from pacbound.bounds.gaussian_kl import gaussian_kl
-from pacbound.bounds.prior_grid import index_cost, variance
+from pacbound.bounds.prior_grid import B, C, best_index, index_cost, variance
 from pacbound.bounds.rounding import exact, precise, round_up
 from pacbound.certificate.format import (
     Also,
@@ -19,14 +28,31 @@ from pacbound.certificate.format import (
     ExactKL,
     HeldOut,
     KLGroup,
+    MonteCarloGroup,
+    MonteCarloKL,
     PerExampleRisk,
+    PerWeightsRisk,
     Prior,
+    Tail,
+    Variance,
 )
-from pacbound.certify.budget import Shares
+from pacbound.certify.divergence import ExactPrimitives, SampledPrimitives
 
-__all__ = ["INEQUALITIES", "Conclusion", "conclude", "held_out_limit"]
+__all__ = [
+    "INEQUALITIES",
+    "LIMITS",
+    "TAILS",
+    "bound",
+    "exact_kl",
+    "held_out_limit",
+    "per_example_risk",
+    "per_weights_risk",
+    "sampled_kl",
+]
 
 INEQUALITIES = {"mcallester": mcallester.complexity, "maurer": maurer.complexity}
+LIMITS = {"betting": betting.risk_limit, "chernoff": chernoff.mean_limit}
+TAILS = ("gaussian", "theorem3")
 
 
 def _published(number: float) -> Any:
@@ -34,66 +60,137 @@ def _published(number: float) -> Any:
     return exact(repr(number))
 
 
-@dataclass(frozen=True)
-class Conclusion:
-    """The parts of a certificate that follow from its primitives."""
-
-    kl: ExactKL
-    risk: PerExampleRisk
-    bound: Bound
-    also: Also
+def _variance(group: ExactPrimitives | SampledPrimitives, second_moment: float) -> Variance:
+    """The prior variance on the grid at which this group's KL and its cost are smallest."""
+    index = best_index(second_moment, group.parameters)
+    return Variance(group.layers, group.parameters, B, C, index, variance(index))
 
 
-def conclude(
+def exact_kl(groups: Sequence[ExactPrimitives]) -> tuple[tuple[Variance, ...], ExactKL]:
+    """The prior variances and the KL of Gaussian posteriors."""
+    variances = tuple(_variance(group, group.trace + group.distance_sq) for group in groups)
+    with precise():
+        total = sum(
+            gaussian_kl(
+                _published(group.trace) + _published(group.distance_sq),
+                _published(group.log_det),
+                group.parameters,
+                variance(exact(place.index)),
+            )
+            for group, place in zip(groups, variances, strict=True)
+        )
+        upper = round_up(total)
+    parts = tuple(KLGroup(group.trace, group.distance_sq, group.log_det) for group in groups)
+    return variances, ExactKL("exact", upper, parts)
+
+
+def sampled_kl(
+    groups: Sequence[SampledPrimitives], samples: int, delta: Decimal, tail: str
+) -> tuple[tuple[Variance, ...], MonteCarloKL]:
+    """The prior variances and the KL from samples, with both tails.
+
+    A group's limit of its second moment does not depend on its variance, so the variance may be
+    chosen after the samples were drawn, at the price of its index alone.
+    """
+    with precise():
+        share = exact(delta) / len(groups)
+        limits = {
+            "gaussian": [
+                gaussian_tail.second_moment_limit(
+                    _published(group.mean_square), _published(group.lipschitz), samples, share
+                )
+                for group in groups
+            ],
+            "theorem3": [
+                theorem3.second_moment_limit(
+                    _published(group.mean_square),
+                    _published(group.lipschitz),
+                    group.parameters,
+                    _published(group.offset),
+                    samples,
+                    share,
+                )
+                for group in groups
+            ],
+        }
+        variances = tuple(
+            _variance(group, float(limit))
+            for group, limit in zip(groups, limits[tail], strict=True)
+        )
+        tails = {name: _with_tail(groups, variances, moments) for name, moments in limits.items()}
+    parts = tuple(
+        MonteCarloGroup(group.mean_square, group.lipschitz, group.offset, group.log_det)
+        for group in groups
+    )
+    return variances, MonteCarloKL(
+        "monte-carlo",
+        tail,
+        samples,
+        False,
+        tails[tail].upper,
+        parts,
+        tails["gaussian"],
+        tails["theorem3"],
+    )
+
+
+def _with_tail(
+    groups: Sequence[SampledPrimitives], variances: Sequence[Variance], moments: Sequence[Any]
+) -> Tail:
+    upper = correction = exact(0)
+    for group, place, moment in zip(groups, variances, moments, strict=True):
+        value = variance(exact(place.index))
+        upper += gaussian_kl(moment, _published(group.log_det), group.parameters, value)
+        correction += (moment - _published(group.mean_square)) / value / 2
+    return Tail(round_up(correction), round_up(upper))
+
+
+def per_example_risk(errors: int, draws: int, delta: Decimal) -> PerExampleRisk:
+    """The limit from draws of single examples with weights of their own."""
+    upper = chernoff.risk_limit(errors, draws, delta)
+    return PerExampleRisk("per-example", draws, errors, "chernoff", upper)
+
+
+def per_weights_risk(
+    counts: Sequence[tuple[int, int]], batch: int, delta: Decimal, limit: str
+) -> PerWeightsRisk:
+    """The limit from draws of whole weights, each on a batch."""
+    draws = sum(times for _, times in counts)
+    upper = LIMITS[limit](counts, batch, delta)
+    return PerWeightsRisk("per-weights", draws, batch, limit, tuple(counts), upper)
+
+
+def bound(
     m: int,
     prior: Prior,
-    groups: tuple[KLGroup, ...],
-    errors: int,
-    draws: int,
-    shares: Shares,
+    kl_upper: float,
+    risk_upper: float,
+    delta: Decimal,
     inequality: str,
     held_out: HeldOut | None,
-) -> Conclusion:
-    """KL, risk limit, complexity and bound, and what other inequalities would give."""
+) -> tuple[Bound, Also]:
+    """Complexity and bound, and what other inequalities would give."""
     with precise():
-        kl_upper = round_up(
-            sum(
-                gaussian_kl(
-                    _published(group.trace) + _published(group.distance_sq),
-                    _published(group.log_det),
-                    place.parameters,
-                    variance(exact(place.index)),
-                )
-                for group, place in zip(groups, prior.variances, strict=True)
-            )
-        )
         indices = [place.index for place in prior.variances]
         indices += [choice.index for choice in prior.choices]
         union = sum((index_cost(exact(index)) for index in indices), exact(prior.trials).log())
-        nats = _published(kl_upper) + union
-        delta = exact(shares.pac_bayes)
+        nats, risk, share = _published(kl_upper) + union, _published(risk_upper), exact(delta)
         complexities = {
-            name: round_up(formula(nats, exact(m), delta)) for name, formula in INEQUALITIES.items()
+            name: round_up(formula(nats, exact(m), share)) for name, formula in INEQUALITIES.items()
         }
-        risk_upper = risk_limit(errors, draws, shares.risk)
-        risk = _published(risk_upper)
-        k = catoni.best_index(risk_upper, float(nats), m, float(shares.pac_bayes))
+        k = catoni.best_index(risk_upper, float(nats), m, float(delta))
         with_beta = nats + index_cost(exact(k))
-        catoni_value = catoni.bound(risk, with_beta, exact(m), delta, catoni.grid_beta(exact(k)))
-        pinsker_value = pinsker.bound(risk, nats, exact(m), delta)
-    values = {name: bernoulli_kl_inverse(risk_upper, c) for name, c in complexities.items()}
-    return Conclusion(
-        kl=ExactKL("exact", kl_upper, groups),
-        risk=PerExampleRisk("per-example", draws, errors, "chernoff", risk_upper),
-        bound=Bound(inequality, complexities[inequality], values[inequality]),
-        also=Also(
+        catoni_value = catoni.bound(risk, with_beta, exact(m), share, catoni.grid_beta(exact(k)))
+        pinsker_value = pinsker.bound(risk, nats, exact(m), share)
+        values = {name: bernoulli_kl_inverse(risk_upper, c) for name, c in complexities.items()}
+        also = Also(
             mcallester=values["mcallester"],
             maurer=values["maurer"],
             pinsker=round_up(pinsker_value),
             catoni=Catoni(k, round_up(catoni_value)),
             held_out=held_out,
-        ),
-    )
+        )
+    return Bound(inequality, complexities[inequality], values[inequality]), also
 
 
 def held_out_limit(errors: int, n: int, delta: Decimal) -> HeldOut:

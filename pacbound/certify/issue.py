@@ -9,14 +9,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
 
 import torch
-from numpy.typing import NDArray
 
 from pacbound import __version__
 from pacbound.bounds.maurer import SMALLEST_M
-from pacbound.bounds.prior_grid import B, C, variance
 from pacbound.certificate import checker
 from pacbound.certificate.format import (
     Budget,
@@ -25,18 +22,37 @@ from pacbound.certificate.format import (
     Choice,
     Claim,
     Data,
+    ExactKL,
     HeldOut,
-    KLGroup,
     Made,
     Model,
+    MonteCarloKL,
+    PerExampleRisk,
+    PerWeightsRisk,
     Prior,
     Seeds,
     Variance,
 )
-from pacbound.certify.budget import split
-from pacbound.certify.conclude import INEQUALITIES, conclude, held_out_limit
-from pacbound.certify.divergence import GroupPrimitives, primitives
-from pacbound.certify.risk import OnChunk, count_errors, silent
+from pacbound.certify.budget import Shares, split
+from pacbound.certify.chunks import Report, silent
+from pacbound.certify.conclude import (
+    INEQUALITIES,
+    LIMITS,
+    TAILS,
+    bound,
+    exact_kl,
+    held_out_limit,
+    per_example_risk,
+    per_weights_risk,
+    sampled_kl,
+)
+from pacbound.certify.divergence import exact_primitives, sampled_primitives
+from pacbound.certify.risk import (
+    BATCH,
+    errors_one_by_one,
+    errors_per_example,
+    errors_per_weights,
+)
 from pacbound.data import Dataset
 from pacbound.errors import BadInput, unknown_name
 from pacbound.networks.initializers import tensors_digest
@@ -58,74 +74,131 @@ class Request:
 
     delta: Decimal
     inequality: str = "mcallester"
-    draws: int = 5_000_000  # at least so many draws of the risk, in whole passes over the data
+    tail: str = "gaussian"  # of a sampled KL
+    limit: str = "betting"  # of a risk from sampled weights
+    draws: int = 5_000_000  # at least so many of single examples, in whole passes over the data
+    weights: int = 10_000  # draws of whole weights, where examples must share them
+    samples: int = 10_000  # of the KL, where it is not exact
     trials: int | None = None  # declared instead of the recipe's own
     allow_other_data: bool = False
     workers: int = 1
     command: str = ""
 
+    def __post_init__(self) -> None:
+        for kind, name, valid in (
+            ("inequality", self.inequality, INEQUALITIES),
+            ("tail", self.tail, TAILS),
+            ("limit", self.limit, LIMITS),
+        ):
+            if name not in valid:
+                raise unknown_name(kind, name, valid)
 
-def certify(path: Path, data: Dataset, request: Request, on_chunk: OnChunk = silent) -> Certificate:
+
+def certify(path: Path, data: Dataset, request: Request, report: Report = silent) -> Certificate:
     """Issue the certificate of a checkpoint on its training data.
 
     Nothing is trusted but the posterior's parameters: the prior is made again from its seed, its
     variance put on the grid, m counted, the data hashed, and KL computed in float64.
     """
     start = time.monotonic()
-    if request.inequality not in INEQUALITIES:
-        raise unknown_name("inequality", request.inequality, INEQUALITIES)
     if data.m < SMALLEST_M:
         raise BadInput(f"{data.name} has {data.m} examples; the bound needs at least {SMALLEST_M}")
     checkpoint = Checkpoint.load(path)
     settings = checkpoint.settings
     problem = posterior_of(checkpoint, data, request.allow_other_data)
     digest = file_digest(path)
-    shares = split(request.delta, exact_kl=True)
-    groups = primitives(problem.network, problem.center, settings.variance_groups)
-    prior = _prior(checkpoint, groups, request.trials or settings.trials)
-
-    def count(
-        inputs: NDArray[Any], labels: NDArray[Any], passes: int, seed: str, report: OnChunk
-    ) -> int:
-        mapped = map_inputs(inputs, settings.input_scale, settings.smoothing)
-        targets = torch.from_numpy(labels)
-        return count_errors(problem.network, mapped, targets, passes, seed, request.workers, report)
-
-    seed = derive("risk", digest, data.sha256)
-    passes = math.ceil(request.draws / data.m)
-    errors = count(data.train_inputs, data.train_labels, passes, seed, on_chunk)
-    held_out: HeldOut | None = None
-    if data.test_inputs is not None and data.test_labels is not None:
-        test_seed = derive("held out", digest, data.sha256)
-        wrong = count(data.test_inputs, data.test_labels, 1, test_seed, silent)
-        held_out = held_out_limit(wrong, len(data.test_labels), request.delta)
-    conclusion = conclude(
-        data.m,
-        prior,
-        tuple(KLGroup(g.trace, g.distance_sq, g.log_det) for g in groups),
-        errors,
-        passes * data.m,
-        shares,
-        request.inequality,
-        held_out,
+    seeds = {
+        purpose: derive(purpose, digest, data.sha256) for purpose in ("kl", "risk", "held out")
+    }
+    sampled = not all(q.is_gaussian for _, q, _ in problem.network.posteriors(problem.center))
+    shares = split(request.delta, exact_kl=not sampled)
+    variances, kl = _divergence(problem, settings, shares, request, sampled, seeds["kl"], report)
+    risk = _risk(problem, settings, data, shares, request, seeds["risk"], report)
+    prior = Prior(
+        center=Center(
+            "initialization", settings.initializer, settings.prior_seed, checkpoint.prior_sha256
+        ),
+        variances=variances,
+        choices=tuple(Choice(**entry) for entry in prior_choices(settings)),
+        trials=request.trials or settings.trials,
+    )
+    held_out = _held_out(problem, settings, data, request, seeds["held out"])
+    value, also = bound(
+        data.m, prior, kl.upper, risk.upper, shares.pac_bayes, request.inequality, held_out
     )
     certificate = Certificate(
-        claim=Claim(conclusion.bound.value, float(request.delta)),
+        claim=Claim(value.value, float(request.delta)),
         budget=Budget(float(shares.pac_bayes), float(shares.risk), float(shares.kl)),
         data=Data(data.name, data.m, data.classes, data.sha256),
         model=Model(settings.recipe, settings.posterior, problem.network.parameter_count(), digest),
         prior=prior,
-        kl=conclusion.kl,
-        risk=conclusion.risk,
-        bound=conclusion.bound,
-        also=conclusion.also,
-        seeds=Seeds(DERIVATION, seed),
+        kl=kl,
+        risk=risk,
+        bound=value,
+        also=also,
+        seeds=Seeds(DERIVATION, seeds["risk"], seeds["kl"] if sampled else None),
         made=_made(request.command, time.monotonic() - start, settings),
     ).in_words()
     verdict = checker.check(certificate.to_json())
     if not verdict.accepted:
         raise RuntimeError(f"the issuer and the checker disagree: {verdict.reason}")
     return certificate
+
+
+def _divergence(
+    problem: Problem,
+    settings: Settings,
+    shares: Shares,
+    request: Request,
+    sampled: bool,
+    seed: str,
+    report: Report,
+) -> tuple[tuple[Variance, ...], ExactKL | MonteCarloKL]:
+    network, center, grouping = problem.network, problem.center, settings.variance_groups
+    if not sampled:
+        return exact_kl(exact_primitives(network, center, grouping))
+    groups = sampled_primitives(
+        network, center, grouping, request.samples, seed, request.workers, report
+    )
+    return sampled_kl(groups, request.samples, shares.kl, request.tail)
+
+
+def _risk(
+    problem: Problem,
+    settings: Settings,
+    data: Dataset,
+    shares: Shares,
+    request: Request,
+    seed: str,
+    report: Report,
+) -> PerExampleRisk | PerWeightsRisk:
+    inputs = map_inputs(data.train_inputs, settings.input_scale, settings.smoothing)
+    labels = torch.from_numpy(data.train_labels)
+    network, workers = problem.network, request.workers
+    if network.draws_per_example():
+        passes = math.ceil(request.draws / data.m)
+        errors = errors_per_example(network, inputs, labels, passes, seed, workers, report)
+        return per_example_risk(errors, passes * data.m, shares.risk)
+    batch = min(BATCH, data.m)
+    counts = errors_per_weights(
+        network, inputs, labels, request.weights, batch, seed, workers, report
+    )
+    return per_weights_risk(counts, batch, shares.risk, request.limit)
+
+
+def _held_out(
+    problem: Problem, settings: Settings, data: Dataset, request: Request, seed: str
+) -> HeldOut | None:
+    """The binomial bound from the test set, every example with weights of its own."""
+    if data.test_inputs is None or data.test_labels is None:
+        return None
+    inputs = map_inputs(data.test_inputs, settings.input_scale, settings.smoothing)
+    labels = torch.from_numpy(data.test_labels)
+    if problem.network.draws_per_example():
+        errors = errors_per_example(problem.network, inputs, labels, 1, seed, request.workers)
+    else:
+        errors = errors_one_by_one(problem.network, inputs, labels, seed, request.workers)
+    return held_out_limit(errors, len(labels), request.delta)
 
 
 def posterior_of(checkpoint: Checkpoint, data: Dataset, allow_other_data: bool = False) -> Problem:
@@ -150,24 +223,6 @@ def posterior_of(checkpoint: Checkpoint, data: Dataset, allow_other_data: bool =
         )
     restore_posterior(problem.network, checkpoint.posterior)
     return problem
-
-
-def _prior(checkpoint: Checkpoint, groups: list[GroupPrimitives], trials: int) -> Prior:
-    settings = checkpoint.settings
-    return Prior(
-        center=Center(
-            "initialization",
-            settings.initializer,
-            settings.prior_seed,
-            checkpoint.prior_sha256,
-        ),
-        variances=tuple(
-            Variance(tuple(g.layers), g.parameters, B, C, g.index, variance(g.index))
-            for g in groups
-        ),
-        choices=tuple(Choice(**entry) for entry in prior_choices(settings)),
-        trials=trials,
-    )
 
 
 def _made(command: str, seconds: float, settings: Settings) -> Made:

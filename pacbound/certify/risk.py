@@ -1,37 +1,29 @@
-"""The empirical risk of the Gibbs predictor, by fresh weights for every example and draw."""
+"""The empirical risk of the Gibbs predictor, by fresh weights."""
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from itertools import islice
+import math
+from collections import Counter
 
 import torch
 from torch import Tensor
 
+from pacbound.certify.chunks import Report, over_chunks, silent
 from pacbound.networks.stochastic import StochasticNetwork
 from pacbound.seeds import Noise, derive
 
-__all__ = ["OnChunk", "count_errors", "is_error", "silent"]
-
-# Called with the chunks done, the chunks in all, and the errors and draws so far.
-OnChunk = Callable[[int, int, int, int], None]
+__all__ = [
+    "BATCH",
+    "errors_one_by_one",
+    "errors_per_example",
+    "errors_per_weights",
+    "is_error",
+]
 
 CHUNK = 2000  # examples that share one derived seed
+WEIGHTS_CHUNK = 10  # draws of the weights that share one
+BATCH = 500  # examples on which one draw of the weights is judged
 TIE = 1e-4  # logits this close, relative to the largest, are too close to call in float32
-
-
-@dataclass(frozen=True)
-class _Chunk:
-    number: int
-    first: int
-    last: int
-
-
-def silent(chunks: int, total: int, errors: int, draws: int) -> None:
-    """Report nothing."""
 
 
 def is_error(logits: Tensor, labels: Tensor) -> Tensor:
@@ -46,56 +38,73 @@ def is_error(logits: Tensor, labels: Tensor) -> Tensor:
     return ~(margin > TIE * logits.abs().max(1).values)
 
 
-def count_errors(
+def errors_per_example(
     network: StochasticNetwork,
     inputs: Tensor,
     labels: Tensor,
     passes: int,
     seed: str,
     workers: int = 1,
-    on_chunk: OnChunk = silent,
+    report: Report = silent,
 ) -> int:
     """Errors in `passes` draws of every example, each draw with weights of its own.
 
-    Chunks have derived seeds, so the count is the same for any number of workers.
-
-    Valid when: every stochastic layer draws independent weights for every example.
+    Valid when: every layer draws independent weights for every example.
     """
-    chunks = list(_chunks(len(labels), passes))
-    # A network holds its source of noise, so each worker has a network of its own.
-    networks = [network, *(copy.deepcopy(network) for _ in range(workers - 1))]
+    if not network.draws_per_example():
+        raise ValueError("a layer of this network shares its weights among examples")
+    parts = math.ceil(len(labels) / CHUNK)
 
-    def work(share: tuple[StochasticNetwork, list[_Chunk]]) -> int:
-        own, mine = share
-        errors = 0
-        with torch.inference_mode():
-            for chunk in mine:
-                part = slice(chunk.first, chunk.last)
-                source = Noise(derive("risk chunk", seed, chunk.number))
-                wrong = is_error(own(inputs[part], source), labels[part])
-                errors += int(wrong.sum())
-        return errors
+    def work(own: StochasticNetwork, number: int) -> int:
+        first = number % parts * CHUNK
+        part = slice(first, first + CHUNK)
+        source = Noise(derive("risk chunk", seed, number))
+        return int(is_error(own(inputs[part], source), labels[part]).sum())
 
-    threads = torch.get_num_threads()
-    torch.set_num_threads(max(1, threads // workers))
-    errors = draws = done = 0
-    try:
-        with ThreadPoolExecutor(workers) as pool:
-            waiting = iter(chunks)
-            while batch := list(islice(waiting, 4 * workers)):
-                shares = [(own, batch[i::workers]) for i, own in enumerate(networks)]
-                errors += sum(pool.map(work, shares))
-                draws += sum(chunk.last - chunk.first for chunk in batch)
-                done += len(batch)
-                on_chunk(done, len(chunks), errors, draws)
-    finally:
-        torch.set_num_threads(threads)
-    return errors
+    return sum(over_chunks("sampling the risk", network, passes * parts, work, workers, report))
 
 
-def _chunks(examples: int, passes: int) -> Iterator[_Chunk]:
-    number = 0
-    for _ in range(passes):
-        for first in range(0, examples, CHUNK):
-            yield _Chunk(number, first, min(first + CHUNK, examples))
-            number += 1
+def errors_per_weights(
+    network: StochasticNetwork,
+    inputs: Tensor,
+    labels: Tensor,
+    draws: int,
+    batch: int,
+    seed: str,
+    workers: int = 1,
+    report: Report = silent,
+) -> list[tuple[int, int]]:
+    """How many draws of the weights made how many errors, each on a random batch of its own.
+
+    The batch is drawn uniformly with replacement, so every draw's mean is the empirical risk.
+    """
+
+    def work(own: StochasticNetwork, number: int) -> list[int]:
+        source = Noise(derive("risk weights", seed, number))
+        counts = []
+        for _ in range(min(WEIGHTS_CHUNK, draws - number * WEIGHTS_CHUNK)):
+            chosen = source.choice(len(labels), batch)
+            logits = own(inputs[chosen], source)
+            counts.append(int(is_error(logits, labels[chosen]).sum()))
+        return counts
+
+    chunks = math.ceil(draws / WEIGHTS_CHUNK)
+    results = over_chunks("sampling the risk", network, chunks, work, workers, report)
+    return sorted(Counter(count for counts in results for count in counts).items())
+
+
+def errors_one_by_one(
+    network: StochasticNetwork, inputs: Tensor, labels: Tensor, seed: str, workers: int = 1
+) -> int:
+    """Errors when every example is judged once, by a whole network drawn for it alone."""
+
+    def work(own: StochasticNetwork, number: int) -> int:
+        source = Noise(derive("one by one", seed, number))
+        part = slice(number * WEIGHTS_CHUNK, (number + 1) * WEIGHTS_CHUNK)
+        return sum(
+            int(is_error(own(example[None], source), label[None]).sum())
+            for example, label in zip(inputs[part], labels[part], strict=True)
+        )
+
+    chunks = math.ceil(len(labels) / WEIGHTS_CHUNK)
+    return sum(over_chunks("testing", network, chunks, work, workers, silent))

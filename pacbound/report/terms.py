@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 from pacbound.bounds import maurer, mcallester
 from pacbound.bounds.bernoulli_kl import bernoulli_kl_inverse
+from pacbound.bounds.histogram import draws_and_mean
 from pacbound.bounds.prior_grid import index_cost
-from pacbound.certificate.format import Certificate
+from pacbound.certificate.format import Certificate, MonteCarloKL, PerExampleRisk
 
-__all__ = ["Term", "terms"]
+__all__ = ["Term", "empirical_risk", "terms"]
 
 
 @dataclass(frozen=True)
@@ -23,43 +24,43 @@ class Term:
     total: float  # the bound so far
 
 
+def empirical_risk(certificate: Certificate) -> float:
+    """The mean of the Monte Carlo draws of the risk."""
+    risk = certificate.risk
+    if isinstance(risk, PerExampleRisk):
+        return risk.errors / risk.draws
+    return float(draws_and_mean(risk.counts, risk.batch)[1])
+
+
 def terms(certificate: Certificate) -> list[Term]:
     """The empirical risk, then what KL, union bound, confidence and Monte Carlo add."""
-    m = certificate.data.m
-    estimate = certificate.risk.errors / certificate.risk.draws
-    kl = certificate.kl.upper
-    prior = certificate.prior
-    grid = sum(index_cost(entry.index) for entry in prior.variances)
-    choices = sum(index_cost(entry.index) for entry in prior.choices) + math.log(prior.trials)
+    m, prior = certificate.data.m, certificate.prior
+    estimate = empirical_risk(certificate)
+    tail = 0.0
+    if isinstance(certificate.kl, MonteCarloKL):
+        chosen = certificate.kl.tail
+        tail = (
+            certificate.kl.gaussian if chosen == "gaussian" else certificate.kl.theorem3
+        ).correction
     formula = {"mcallester": mcallester, "maurer": maurer}[certificate.bound.inequality].complexity
     scale = m - 1 if certificate.bound.inequality == "mcallester" else m
-    delta = float(certificate.budget.pac_bayes)
-
-    def inverse(risk: float, complexity: float) -> float:
-        return bernoulli_kl_inverse(risk, max(complexity, 0.0))
-
-    steps = [
-        ("empirical risk", f"{estimate:.2%}", estimate),
-        ("KL(q‖p)", f"{kl:.1f} nats", inverse(estimate, kl / scale)),
-        ("prior variance grid", f"{grid:.1f} nats", inverse(estimate, (kl + grid) / scale)),
-        (
-            "prior's other choices",
-            f"{choices:.1f} nats",
-            inverse(estimate, (kl + grid + choices) / scale),
-        ),
-        (
-            "confidence of the inequality",
-            f"{formula(kl + grid + choices, m, delta) * scale - kl - grid - choices:.1f} nats",
-            inverse(estimate, formula(kl + grid + choices, m, delta)),
-        ),
-        (
-            "Monte Carlo allowance",
-            f"{certificate.risk.upper - estimate:.3%} of risk",
-            float(certificate.bound.value),
-        ),
-    ]
-    totals = [total for _, _, total in steps]
-    return [
-        Term(name, amount, total - before, total)
-        for (name, amount, total), before in zip(steps, [0.0, *totals[:-1]], strict=True)
-    ]
+    grid = sum(index_cost(entry.index) for entry in prior.variances)
+    choices = sum(index_cost(entry.index) for entry in prior.choices) + math.log(prior.trials)
+    costs = {"KL(q‖p)": certificate.kl.upper - tail}
+    if tail:
+        costs["Monte Carlo tail of the KL"] = tail
+    costs |= {"prior variance grid": grid, "prior's other choices": choices}
+    paid = sum(costs.values())
+    costs["confidence of the inequality"] = (
+        formula(paid, m, certificate.budget.pac_bayes) * scale - paid
+    )
+    steps = [Term("empirical risk", f"{estimate:.2%}", estimate, estimate)]
+    nats = 0.0
+    for name, cost in costs.items():
+        nats += cost
+        total = bernoulli_kl_inverse(estimate, max(nats / scale, 0.0))
+        steps.append(Term(name, f"{cost:.1f} nats", total - steps[-1].total, total))
+    value = certificate.bound.value
+    allowance = f"{certificate.risk.upper - estimate:.3%} of risk"
+    steps.append(Term("Monte Carlo allowance", allowance, value - steps[-1].total, value))
+    return steps

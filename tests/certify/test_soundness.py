@@ -17,9 +17,10 @@ from pacbound.bounds.gaussian_kl import gaussian_kl
 from pacbound.bounds.prior_grid import variance
 from pacbound.certificate.format import Certificate
 from pacbound.certify.budget import parse_delta, split
-from pacbound.certify.divergence import primitives
+from pacbound.certify.conclude import exact_kl
+from pacbound.certify.divergence import exact_primitives
 from pacbound.certify.issue import Request, certify, posterior_of
-from pacbound.certify.risk import CHUNK, count_errors, is_error
+from pacbound.certify.risk import CHUNK, errors_per_example, is_error
 from pacbound.data import Dataset
 from pacbound.errors import BadInput
 from pacbound.recipes import Settings
@@ -99,13 +100,14 @@ def test_no_other_index_gives_a_smaller_kl_and_cost(
 ) -> None:
     path, _, data = trained
     problem = posterior_of(Checkpoint.load(path), data)
-    for group in primitives(problem.network, problem.center, grouping):
+    groups = exact_primitives(problem.network, problem.center, grouping)
+    for group, place in zip(groups, exact_kl(groups)[0], strict=True):
         moment = group.trace + group.distance_sq
 
         def cost(j: int, moment: float = moment, d: int = group.parameters) -> float:
             return gaussian_kl(moment, 0.0, d, variance(j)) + 2 * math.log(j)
 
-        assert min(range(1, 2000), key=cost) == group.index
+        assert min(range(1, 2000), key=cost) == place.index
 
 
 def test_every_knob_of_the_prior_is_paid_for(tiny_settings: Settings) -> None:
@@ -176,7 +178,7 @@ def test_primitives_are_rounded_outward(trained: tuple[Path, Settings, Dataset])
     path, _, data = trained
     checkpoint = Checkpoint.load(path)
     problem = posterior_of(checkpoint, data)
-    (group,) = primitives(problem.network, problem.center, "network")
+    (group,) = exact_primitives(problem.network, problem.center, "network")
     distance = sum(
         (Fraction(a.item()) - Fraction(b.item())) ** 2
         for _, q, part in problem.network.posteriors(problem.center)
@@ -249,7 +251,9 @@ def test_chunks_have_noise_of_their_own(trained: tuple[Path, Settings, Dataset])
         for _, q, _ in network.posteriors(problem.center):
             q.mean.zero_()
     labels = torch.zeros(CHUNK, dtype=torch.int64)
-    counts = [count_errors(network, inputs, labels, passes, "ab" * 32) for passes in (1, 2, 3)]
+    counts = [
+        errors_per_example(network, inputs, labels, passes, "ab" * 32) for passes in (1, 2, 3)
+    ]
     parts = np.diff([0, *counts])
     assert len(set(parts)) > 1
     # A third of guesses is right: independent draws stay within five deviations of that.
@@ -300,18 +304,18 @@ def test_the_number_of_classes_must_fit(trained: tuple[Path, Settings, Dataset])
 @pytest.mark.parametrize("text", ["0.035", "0.05", "0.5", "0.999", "1e-9", "0.123456789012345"])
 def test_the_budget_adds_up(text: str) -> None:
     delta = parse_delta(text)
-    for exact_kl in (True, False):
-        shares = split(delta, exact_kl)
+    for is_exact in (True, False):
+        shares = split(delta, is_exact)
         assert shares.pac_bayes + shares.risk + shares.kl == delta
         assert shares.pac_bayes > 0
         assert shares.risk > 0
-        assert (shares.kl > 0) != exact_kl
+        assert (shares.kl > 0) != is_exact
         for share in (delta, shares.pac_bayes, shares.risk, shares.kl):
             assert Decimal(repr(float(share))) == share  # what the certificate prints
 
 
 def test_the_default_budget_is_the_papers() -> None:
-    shares = [dataclasses.astuple(split(DELTA, exact_kl)) for exact_kl in (True, False)]
+    shares = [dataclasses.astuple(split(DELTA, is_exact)) for is_exact in (True, False)]
     assert [[float(x) for x in row] for row in shares] == [[0.025, 0.01, 0], [0.025, 0.005, 0.005]]
 
 

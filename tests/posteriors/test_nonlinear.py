@@ -46,9 +46,7 @@ def equal_linear(nonlinear: KNonlinear) -> KLinear:
 def test_volume_is_that_of_the_scales(shape: tuple[int, ...], kind: str) -> None:
     posterior = random_posterior("k-nonlinear", shape, kind=kind)
     for seed in range(3):
-        at = torch.randn(
-            shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64
-        )
+        at = torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
         expected = torch.linalg.slogdet(jacobian(posterior, at)).logabsdet
         torch.testing.assert_close(posterior.log_det(), expected)
 
