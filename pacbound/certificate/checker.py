@@ -295,6 +295,7 @@ def _limits(d: int, group: Record, samples: int, level: Interval) -> dict[str, I
 
 
 def _check_kl(c: Record, groups: Groups) -> None:
+    """The KL at T itself, from its two parts, or at upper limits of T from samples."""
     kl, risk, share = c["kl"], c["risk"], c["budget"]["kl"]
     paid = (share > 0) == (c["seeds"]["kl"] is not None) == (kl["method"] != "exact")
     _require(paid, "budget.kl and seeds.kl must be 0 and null for an exact KL, and for no other")
