@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 RUN := runs/demo
 
-.PHONY: help install demo test lint bench clean
+.PHONY: help install demo test lint results bench clean
 
 help:  ## this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -30,6 +30,9 @@ lint: $(INSTALLED)
 test: $(INSTALLED) lint  ## lint, types, tests, and a check of every published certificate
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
 	$(PYTHON) -I -S pacbound/certificate/checker.py certificates/*.json
+
+results: $(INSTALLED)  ## the tables of published certificates, from the certificates
+	$(BIN)/python -m pacbound.report.results
 
 bench: $(INSTALLED)  ## speed, as ratios measured in one run
 	for file in benchmarks/*.py; do $(BIN)/python $$file || exit 1; done

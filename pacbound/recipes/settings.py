@@ -77,6 +77,8 @@ class Settings:
         for name, (valid, expected) in _RULES.items():
             if not valid(getattr(self, name)):
                 raise BadInput(f"setting {name} must be {expected}, not {getattr(self, name)!r}")
+        if self.linear_epochs and self.posterior != "k-nonlinear":
+            raise BadInput("setting linear_epochs is for k-nonlinear: other posteriors are linear")
         if self.network == "lenet" and self.hidden:
             raise BadInput("setting hidden must be [] for lenet, whose layers are fixed")
 

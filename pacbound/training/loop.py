@@ -79,16 +79,17 @@ def train(
             return saved
         run.restore(saved)
         first = saved.epoch + 1
-    kept = TrainingLog(log_path(path)).restart(first - 1)
     log = TrainingLog(log_path(path))
+    kept = log.restart(first - 1)
     clock = time.monotonic() - (kept[-1].seconds if kept else 0.0)
     checkpoint = None
     for epoch in range(first, run.epochs + 1):
         figures = run.epoch(epoch, on_step)
         checkpoint = run.checkpoint(epoch)
-        checkpoint.save(path)
         record = EpochRecord(epoch=epoch, seconds=time.monotonic() - clock, **figures)
+        # The log first: after a kill between the two the epoch is done, and logged, again.
         log.append(record)
+        checkpoint.save(path)
         on_epoch(record)
     assert checkpoint is not None
     return checkpoint

@@ -1,0 +1,90 @@
+"""The tables of published certificates, made from the certificates themselves.
+
+    python -m pacbound.report.results
+
+writes them between their markers in README.md and certificates/README.md.
+"""
+
+from __future__ import annotations
+
+import sys
+from decimal import ROUND_CEILING, Decimal
+from pathlib import Path
+
+from pacbound.certificate.format import Certificate, MonteCarloKL
+from pacbound.files import write_whole
+from pacbound.report.paper import PAC_BAYES
+from pacbound.report.terms import empirical_risk
+
+__all__ = ["commands_table", "main", "results_table", "updated"]
+
+BEGIN, END = "<!-- made from the certificates -->", "<!-- end -->"
+
+
+def published(folder: Path) -> list[tuple[str, Certificate]]:
+    """The certificates of a folder, by recipe and then by bound."""
+    found = [
+        (path.name, Certificate.from_json(path.read_bytes())) for path in folder.glob("*.json")
+    ]
+    return sorted(found, key=lambda item: (item[1].model.recipe, -item[1].claim.risk_bound))
+
+
+def results_table(folder: Path) -> str:
+    """Bound, risk, KL and test error of every certificate, beside the paper's bounds."""
+    rows = [
+        "| recipe | posterior | bound | risk | KL | of it tail | test error | the paper's bound |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for name, certificate in published(folder):
+        model, held_out = certificate.model, certificate.also.held_out
+        cells = PAC_BAYES.get((model.recipe, model.posterior), [])
+        paper = ", ".join(f"{cell.bound:.2f} ({cell.objective})" for cell in cells)
+        kl = certificate.kl
+        tail = f"{kl.gaussian.correction:.0f}" if isinstance(kl, MonteCarloKL) else "–"
+        test = f"{100 * held_out.errors / held_out.n:.2f}" if held_out else "–"
+        rows.append(
+            f"| `{model.recipe}` | [{model.posterior}](certificates/{name}) "
+            f"| **{_percent_up(certificate.claim.risk_bound)}** "
+            f"| {100 * empirical_risk(certificate):.2f} | {kl.upper:.0f} | {tail} | {test} "
+            f"| {paper or '–'} |"
+        )
+    return "\n".join(rows)
+
+
+def _percent_up(part: float) -> str:
+    """Per cent with two decimals, rounded up: a bound is never stated smaller than it is."""
+    return str((100 * Decimal(repr(part))).quantize(Decimal("0.01"), ROUND_CEILING))
+
+
+def commands_table(folder: Path) -> str:
+    """The commands that made every certificate, and how long certification took."""
+    rows = ["| certificate | commands | certification |", "|---|---|---|"]
+    for name, certificate in published(folder):
+        model, made = certificate.model, certificate.made
+        checkpoint = made.command.split()[2]
+        train = f"pacbound train {model.recipe} --posterior {model.posterior} -o {checkpoint}"
+        rows.append(f"| `{name}` | `{train}` <br> `{made.command}` | {made.seconds:.0f} s |")
+    return "\n".join(rows)
+
+
+def updated(text: str, table: str) -> str:
+    """A page with what stands between its markers replaced."""
+    before, _, rest = text.partition(BEGIN)
+    _, _, after = rest.partition(END)
+    return f"{before}{BEGIN}\n{table}\n{END}{after}"
+
+
+def main(root: Path) -> None:
+    """Bring the pages of a checkout up to date."""
+    folder = root / "certificates"
+    pages = {
+        root / "README.md": results_table(folder),
+        folder / "README.md": commands_table(folder),
+    }
+    for page, table in pages.items():
+        content = updated(page.read_text(encoding="utf-8"), table).encode()
+        write_whole(page, lambda stream, content=content: stream.write(content))  # type: ignore[misc]
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]) if len(sys.argv) > 1 else Path())
