@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 import platform
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import torch
+from numpy.typing import NDArray
 
 from pacbound import __version__
 from pacbound.bounds.maurer import SMALLEST_M
@@ -47,12 +50,7 @@ from pacbound.certify.conclude import (
     sampled_kl,
 )
 from pacbound.certify.divergence import exact_primitives, sampled_primitives
-from pacbound.certify.risk import (
-    BATCH,
-    errors_one_by_one,
-    errors_per_example,
-    errors_per_weights,
-)
+from pacbound.certify.risk import BATCH, Examples, errors_per_example, errors_per_weights
 from pacbound.data import Dataset
 from pacbound.errors import BadInput, unknown_name
 from pacbound.networks.initializers import tensors_digest
@@ -113,7 +111,7 @@ def certify(path: Path, data: Dataset, request: Request, report: Report = silent
     sampled = not all(q.is_gaussian for _, q, _ in problem.network.posteriors(problem.center))
     shares = split(request.delta, exact_kl=not sampled)
     variances, kl = _divergence(problem, settings, shares, request, sampled, seeds["kl"], report)
-    risk = _risk(problem, settings, data, shares, request, seeds["risk"], report)
+    risk, held_out = _risk(problem, settings, data, shares, request, seeds, report)
     prior = Prior(
         center=Center(
             "initialization", settings.initializer, settings.prior_seed, checkpoint.prior_sha256
@@ -122,7 +120,6 @@ def certify(path: Path, data: Dataset, request: Request, report: Report = silent
         choices=tuple(Choice(**entry) for entry in prior_choices(settings)),
         trials=request.trials or settings.trials,
     )
-    held_out = _held_out(problem, settings, data, request, seeds["held out"])
     value, also = bound(
         data.m, prior, kl.upper, risk.upper, shares.pac_bayes, request.inequality, held_out
     )
@@ -169,36 +166,38 @@ def _risk(
     data: Dataset,
     shares: Shares,
     request: Request,
-    seed: str,
+    seeds: Mapping[str, str],
     report: Report,
-) -> PerExampleRisk | PerWeightsRisk:
-    inputs = map_inputs(data.train_inputs, settings.input_scale, settings.smoothing)
-    labels = torch.from_numpy(data.train_labels)
+) -> tuple[PerExampleRisk | PerWeightsRisk, HeldOut | None]:
+    """The risk on the training examples, and the binomial bound from the test examples.
+
+    Every test example is judged once, by weights of its own.
+    """
+
+    def examples(inputs: NDArray[Any], labels: NDArray[Any]) -> Examples:
+        mapped = map_inputs(inputs, settings.input_scale, settings.smoothing)
+        return mapped, torch.from_numpy(labels)
+
     network, workers = problem.network, request.workers
+    train = examples(data.train_inputs, data.train_labels)
+    test = None
+    if data.test_inputs is not None and data.test_labels is not None:
+        test = examples(data.test_inputs, data.test_labels)
     if network.draws_per_example():
         passes = math.ceil(request.draws / data.m)
-        errors = errors_per_example(network, inputs, labels, passes, seed, workers, report)
-        return per_example_risk(errors, passes * data.m, shares.risk)
+        errors = errors_per_example(network, train, passes, seeds["risk"], workers, report)
+        risk: PerExampleRisk | PerWeightsRisk
+        risk = per_example_risk(errors, passes * data.m, shares.risk)
+        if test is None:
+            return risk, None
+        wrong = errors_per_example(network, test, 1, seeds["held out"], workers)
+        return risk, held_out_limit(wrong, len(test[1]), request.delta)
     batch = min(BATCH, data.m)
-    counts = errors_per_weights(
-        network, inputs, labels, request.weights, batch, seed, workers, report
+    counts, (wrong, tested) = errors_per_weights(
+        network, train, test, request.weights, batch, seeds["risk"], workers, report
     )
-    return per_weights_risk(counts, batch, shares.risk, request.limit)
-
-
-def _held_out(
-    problem: Problem, settings: Settings, data: Dataset, request: Request, seed: str
-) -> HeldOut | None:
-    """The binomial bound from the test set, every example with weights of its own."""
-    if data.test_inputs is None or data.test_labels is None:
-        return None
-    inputs = map_inputs(data.test_inputs, settings.input_scale, settings.smoothing)
-    labels = torch.from_numpy(data.test_labels)
-    if problem.network.draws_per_example():
-        errors = errors_per_example(problem.network, inputs, labels, 1, seed, request.workers)
-    else:
-        errors = errors_one_by_one(problem.network, inputs, labels, seed, request.workers)
-    return held_out_limit(errors, len(labels), request.delta)
+    risk = per_weights_risk(counts, batch, shares.risk, request.limit)
+    return risk, held_out_limit(wrong, tested, request.delta) if tested else None
 
 
 def posterior_of(checkpoint: Checkpoint, data: Dataset, allow_other_data: bool = False) -> Problem:

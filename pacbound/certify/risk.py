@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from typing import TypeAlias
 
 import torch
 from torch import Tensor
@@ -12,13 +13,9 @@ from pacbound.certify.chunks import Report, over_chunks, silent
 from pacbound.networks.stochastic import StochasticNetwork
 from pacbound.seeds import Noise, derive
 
-__all__ = [
-    "BATCH",
-    "errors_one_by_one",
-    "errors_per_example",
-    "errors_per_weights",
-    "is_error",
-]
+__all__ = ["BATCH", "Examples", "errors_per_example", "errors_per_weights", "is_error"]
+
+Examples: TypeAlias = tuple[Tensor, Tensor]  # inputs as the network sees them, and labels
 
 CHUNK = 2000  # examples that share one derived seed
 WEIGHTS_CHUNK = 10  # draws of the weights that share one
@@ -40,8 +37,7 @@ def is_error(logits: Tensor, labels: Tensor) -> Tensor:
 
 def errors_per_example(
     network: StochasticNetwork,
-    inputs: Tensor,
-    labels: Tensor,
+    examples: Examples,
     passes: int,
     seed: str,
     workers: int = 1,
@@ -53,6 +49,7 @@ def errors_per_example(
     """
     if not network.draws_per_example():
         raise ValueError("a layer of this network shares its weights among examples")
+    inputs, labels = examples
     parts = math.ceil(len(labels) / CHUNK)
 
     def work(own: StochasticNetwork, number: int) -> int:
@@ -66,45 +63,38 @@ def errors_per_example(
 
 def errors_per_weights(
     network: StochasticNetwork,
-    inputs: Tensor,
-    labels: Tensor,
+    train: Examples,
+    test: Examples | None,
     draws: int,
     batch: int,
     seed: str,
     workers: int = 1,
     report: Report = silent,
-) -> list[tuple[int, int]]:
+) -> tuple[list[tuple[int, int]], tuple[int, int]]:
     """How many draws of the weights made how many errors, each on a random batch of its own.
 
     The batch is drawn uniformly with replacement, so every draw's mean is the empirical risk.
+    Draw k also judges test example k, as long as there are such: each test example is judged once
+    and by weights of its own. Returns the histogram, and the errors and examples of the test.
     """
+    tested = min(draws, len(test[1])) if test is not None else 0
 
-    def work(own: StochasticNetwork, number: int) -> list[int]:
+    def work(own: StochasticNetwork, number: int) -> list[tuple[int, int]]:
         source = Noise(derive("risk weights", seed, number))
-        counts = []
-        for _ in range(min(WEIGHTS_CHUNK, draws - number * WEIGHTS_CHUNK)):
-            chosen = source.choice(len(labels), batch)
-            logits = own(inputs[chosen], source)
-            counts.append(int(is_error(logits, labels[chosen]).sum()))
-        return counts
+        first = number * WEIGHTS_CHUNK
+        results = []
+        for draw in range(first, min(first + WEIGHTS_CHUNK, draws)):
+            chosen = source.choice(len(train[1]), batch)
+            inputs, labels = train[0][chosen], train[1][chosen]
+            if test is not None and draw < tested:
+                inputs = torch.cat([inputs, test[0][draw : draw + 1]])
+                labels = torch.cat([labels, test[1][draw : draw + 1]])
+            wrong = is_error(own(inputs, source), labels)
+            results.append((int(wrong[:batch].sum()), int(wrong[batch:].sum())))
+        return results
 
     chunks = math.ceil(draws / WEIGHTS_CHUNK)
     results = over_chunks("sampling the risk", network, chunks, work, workers, report)
-    return sorted(Counter(count for counts in results for count in counts).items())
-
-
-def errors_one_by_one(
-    network: StochasticNetwork, inputs: Tensor, labels: Tensor, seed: str, workers: int = 1
-) -> int:
-    """Errors when every example is judged once, by a whole network drawn for it alone."""
-
-    def work(own: StochasticNetwork, number: int) -> int:
-        source = Noise(derive("one by one", seed, number))
-        part = slice(number * WEIGHTS_CHUNK, (number + 1) * WEIGHTS_CHUNK)
-        return sum(
-            int(is_error(own(example[None], source), label[None]).sum())
-            for example, label in zip(inputs[part], labels[part], strict=True)
-        )
-
-    chunks = math.ceil(len(labels) / WEIGHTS_CHUNK)
-    return sum(over_chunks("testing", network, chunks, work, workers, silent))
+    rows = [row for rows in results for row in rows]
+    counts = sorted(Counter(errors for errors, _ in rows).items())
+    return counts, (sum(wrong for _, wrong in rows), tested)

@@ -162,21 +162,19 @@ def test_shared_weights_are_not_counted_as_independent(
     network, _ = stirred(nonlinear(tiny_settings), tiny_data)
     with pytest.raises(ValueError, match="shares its weights"):
         errors_per_example(
-            network, torch.zeros(4, 4, 4), torch.zeros(4, dtype=torch.int64), 1, "ab" * 32
+            network, (torch.zeros(4, 4, 4), torch.zeros(4, dtype=torch.int64)), 1, "ab" * 32
         )
 
 
 def test_both_samplers_estimate_the_same_risk(tiny_settings: Settings, tiny_data: Dataset) -> None:
     settings = change(tiny_settings, posterior="k-linear")
     network, _ = stirred(settings, tiny_data, size=0.1)
-    inputs, labels = (
-        torch.from_numpy(tiny_data.train_inputs),
-        torch.from_numpy(tiny_data.train_labels),
-    )
-    each = errors_per_example(network, inputs, labels, 40, "ab" * 32) / (40 * len(labels))
-    counts = errors_per_weights(network, inputs, labels, 400, 50, "cd" * 32)
-    assert sum(times for _, times in counts) == 400
-    mean = sum(errors * times for errors, times in counts) / (400 * 50)
+    examples = torch.from_numpy(tiny_data.train_inputs), torch.from_numpy(tiny_data.train_labels)
+    each = errors_per_example(network, examples, 40, "ab" * 32) / (40 * tiny_data.m)
+    counts, (wrong, tested) = errors_per_weights(network, examples, examples, 500, 50, "cd" * 32)
+    assert sum(times for _, times in counts) == tested == 500
+    mean = sum(errors * times for errors, times in counts) / (500 * 50)
+    assert abs(wrong / 500 - each) < 5 * math.sqrt(0.25 / 500)
     assert abs(each - mean) < 5 * math.sqrt(0.25 / 20_000)
 
 

@@ -252,7 +252,7 @@ def test_chunks_have_noise_of_their_own(trained: tuple[Path, Settings, Dataset])
             q.mean.zero_()
     labels = torch.zeros(CHUNK, dtype=torch.int64)
     counts = [
-        errors_per_example(network, inputs, labels, passes, "ab" * 32) for passes in (1, 2, 3)
+        errors_per_example(network, (inputs, labels), passes, "ab" * 32) for passes in (1, 2, 3)
     ]
     parts = np.diff([0, *counts])
     assert len(set(parts)) > 1
