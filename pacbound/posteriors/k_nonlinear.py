@@ -17,8 +17,9 @@ __all__ = ["KNonlinear"]
 class KNonlinear(KLinear):
     """W = M + G(A (S∘E) Bᵀ), G applying a shift-only flow to the fibres of each mode in turn.
 
-    The flows start as the identity, where it is K-Linear: until `activate` is called it is
-    treated as that. They see their inputs in units of the starting scale, where tanh bends.
+    The flows start as the identity, where it is K-Linear: as long as training leaves them there,
+    `active = False` lets it be treated as that. The flows see their inputs in units of the
+    starting scale, where tanh bends.
 
     Arguments:
         center: Where the mean starts: the prior's centre.
