@@ -14,6 +14,14 @@ from pacbound.recipes import Settings, recipe
 torch.set_num_threads(1)
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Show what tests measured: they record it as a property named "measured"."""
+    for report in terminalreporter.getreports("passed"):
+        for name, value in report.user_properties:
+            if name == "measured":
+                terminalreporter.write_line(str(value))
+
+
 def blobs(m: int, seed: int, classes: int = 3, side: int = 4, spread: float = 0.35) -> Dataset:
     """Images whose class is a bright square; `spread` is the pixels' noise."""
     generator = np.random.default_rng(seed)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import pickle
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -88,7 +89,9 @@ class Checkpoint:
 
 def _parse(stream: BinaryIO, path: Path) -> Any:
     try:
-        return torch.load(stream, map_location="cpu", weights_only=True)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a refusal is one line
+            return torch.load(stream, map_location="cpu", weights_only=True)
     except Exception as error:  # a hostile file can make the reader fail in any way
         asks = isinstance(error, pickle.UnpicklingError) and "weights_only" in str(error)
         why = "it asks to run code" if asks else "it is truncated or of another kind"

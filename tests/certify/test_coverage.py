@@ -8,6 +8,7 @@ certifies and checks, from the checkpoint to the JSON.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
 
@@ -54,7 +55,12 @@ def true_gibbs_risk(network: StochasticNetwork) -> float:
 
 
 @pytest.mark.parametrize("half", [0, 1])
-def test_coverage(tiny_settings: Settings, tmp_path: Path, half: int) -> None:
+def test_coverage(
+    tiny_settings: Settings,
+    tmp_path: Path,
+    half: int,
+    record_property: Callable[[str, object], None],
+) -> None:
     import dataclasses
 
     settings = dataclasses.replace(
@@ -83,9 +89,10 @@ def test_coverage(tiny_settings: Settings, tmp_path: Path, half: int) -> None:
         worst = max(worst, risk - certificate.claim.risk_bound)
         # What a certificate without its KL and union bound would have claimed.
         unpaid += risk_limit(certificate.risk.errors, certificate.risk.draws, DELTA) < risk
-    print(
-        f"\n{settings.posterior}: {violated} of {REPETITIONS // 2} certificates at δ = {DELTA} "
-        f"violated (closest: {worst:+.3f}); {unpaid} without KL and union bound"
+    record_property(
+        "measured",
+        f"{settings.posterior}: {violated} of {REPETITIONS // 2} certificates at δ = {DELTA} "
+        f"violated (closest: {worst:+.3f}); {unpaid} without KL and union bound",
     )
     assert violated <= DELTA * REPETITIONS / 2
     # The test can see a certificate that claims too much.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
 
@@ -133,7 +134,9 @@ def test_the_constant_is_certified_and_not_estimated(
 
 
 def test_the_limit_of_the_kl_holds_as_often_as_it_says(
-    tiny_settings: Settings, tiny_data: Dataset
+    tiny_settings: Settings,
+    tiny_data: Dataset,
+    record_property: Callable[[str, object], None],
 ) -> None:
     """1000 limits of E‖W − Θ0‖² from 5 samples each against the mean of 100 000."""
     network, center = stirred(nonlinear(tiny_settings, hidden=()), tiny_data, size=0.3)
@@ -152,7 +155,7 @@ def test_the_limit_of_the_kl_holds_as_often_as_it_says(
         ]
     )
     violated = int((limits < truth).sum())
-    print(f"\n{violated} of 1000 limits at δ = {delta} violated")
+    record_property("measured", f"KL: {violated} of 1000 sampled limits at δ = {delta} violated")
     assert violated <= delta * 1000
 
 

@@ -23,7 +23,7 @@ from pacbound.certify.issue import Request, certify, posterior_of
 from pacbound.certify.risk import CHUNK, errors_per_example, is_error
 from pacbound.data import Dataset
 from pacbound.errors import BadInput
-from pacbound.recipes import Settings
+from pacbound.recipes import Settings, recipe
 from pacbound.recipes.choices import prior_choices
 from pacbound.training.checkpoints import Checkpoint
 from pacbound.training.loop import train
@@ -34,19 +34,16 @@ change = dataclasses.replace
 
 
 @pytest.fixture(scope="module")
-def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Settings, Dataset]:
-    from conftest import blobs
-
-    from pacbound.recipes import recipe
-
+def trained(
+    tmp_path_factory: pytest.TempPathFactory, tiny_data: Dataset
+) -> tuple[Path, Settings, Dataset]:
     path = tmp_path_factory.mktemp("trained") / "a.pt"
     settings = recipe(
         "mlp-600",
         {"data": "blobs", "hidden": [8], "epochs": 15, "batch": 100, "learning_rate": 0.02},
     )
-    data = blobs(600, seed=1)
-    train(settings, data, path)
-    return path, settings, data
+    train(settings, tiny_data, path)
+    return path, settings, tiny_data
 
 
 @pytest.fixture
