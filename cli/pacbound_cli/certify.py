@@ -47,7 +47,9 @@ __all__ = ["certify"]
 )
 @click.option("--kl-tail", default="gaussian", show_default=True, help="Or theorem3, the paper's.")
 @click.option("--risk-limit", default="betting", show_default=True, help="Or chernoff.")
-@click.option("--trials", type=click.IntRange(min=1), help="Priors tried in all [the recipe's].")
+@click.option(
+    "--trials", type=click.IntRange(min=1), help="Priors tried in all; at least the recipe's."
+)
 @click.option("--data", "data_name", help="The training data, if not where it was in training.")
 @click.option("--allow-other-data", is_flag=True, help="Certify on data it was not trained on.")
 @click.option("--max-risk", type=float, help="Exit with 1 if the bound is larger.")

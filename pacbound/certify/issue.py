@@ -56,7 +56,7 @@ from pacbound.errors import BadInput, unknown_name
 from pacbound.networks.initializers import tensors_digest
 from pacbound.networks.input_map import map_inputs
 from pacbound.recipes import Settings
-from pacbound.recipes.choices import prior_choices
+from pacbound.recipes.choices import declared_trials, prior_choices
 from pacbound.seeds import derive
 from pacbound.training.checkpoints import Checkpoint, file_digest, restore_posterior
 from pacbound.training.problem import Problem, build
@@ -77,7 +77,7 @@ class Request:
     draws: int = 5_000_000  # at least so many of single examples, in whole passes over the data
     weights: int = 10_000  # draws of whole weights, where examples must share them
     samples: int = 10_000  # of the KL, where it is not exact
-    trials: int | None = None  # declared instead of the recipe's own
+    trials: int | None = None  # declared by the user; the recipe's own at the least
     allow_other_data: bool = False
     workers: int = 1
     command: str = ""
@@ -118,7 +118,7 @@ def certify(path: Path, data: Dataset, request: Request, report: Report = silent
         ),
         variances=variances,
         choices=tuple(Choice(**entry) for entry in prior_choices(settings)),
-        trials=request.trials or settings.trials,
+        trials=declared_trials(settings, request.trials),
     )
     value, also = bound(
         data.m, prior, kl.upper, risk.upper, shares.pac_bayes, request.inequality, held_out

@@ -6,9 +6,9 @@ from typing import Any
 
 from pacbound.certificate.checker import choice, required_choices
 from pacbound.errors import BadInput
-from pacbound.recipes.settings import Settings
+from pacbound.recipes import Settings, recipe, recipe_names
 
-__all__ = ["prior_choices"]
+__all__ = ["declared_trials", "prior_choices"]
 
 
 def prior_choices(settings: Settings) -> list[dict[str, Any]]:
@@ -31,3 +31,13 @@ def prior_choices(settings: Settings) -> list[dict[str, Any]]:
         return [choice(name, values[name]) for name in names]
     except ValueError as error:
         raise BadInput(f"the prior cannot be paid for: {error}") from error
+
+
+def declared_trials(settings: Settings, more: int | None = None) -> int:
+    """How many priors were tried: what the user says, and never less than the recipe declares.
+
+    Neither a checkpoint's settings nor an option can take back what a built-in recipe's own
+    development looked at.
+    """
+    built_in = settings.recipe in recipe_names()
+    return max(more or 1, settings.trials, recipe(settings.recipe).trials if built_in else 1)

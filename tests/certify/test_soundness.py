@@ -130,10 +130,21 @@ def test_every_knob_of_the_prior_is_paid_for(tiny_settings: Settings) -> None:
 
 def test_trials_cost_their_logarithm(trained: tuple[Path, Settings, Dataset]) -> None:
     path, _, data = trained
-    one = certify(path, data, change(REQUEST, trials=1))
+    few = certify(path, data, REQUEST)
     many = certify(path, data, change(REQUEST, trials=1000))
-    gained = (many.bound.complexity - one.bound.complexity) * (data.m - 1)
-    assert gained == pytest.approx(math.log(1000), rel=1e-9)
+    gained = (many.bound.complexity - few.bound.complexity) * (data.m - 1)
+    assert gained == pytest.approx(math.log(1000 / few.prior.trials), rel=1e-9)
+
+
+def test_what_a_recipe_tried_cannot_be_taken_back(
+    trained: tuple[Path, Settings, Dataset], tmp_path: Path
+) -> None:
+    path, settings, data = trained
+    declared = recipe("mlp-600").trials
+    assert declared > 1
+    forged = tampered(path, tmp_path / "a.pt", settings=change(settings, trials=1))
+    for checkpoint in (path, forged):
+        assert certify(checkpoint, data, change(REQUEST, trials=1)).prior.trials == declared
 
 
 # KL -----------------------------------------------------------------------------------------
