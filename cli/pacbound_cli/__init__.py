@@ -9,6 +9,7 @@ from pacbound_cli.certify import certify
 from pacbound_cli.data import data
 from pacbound_cli.errors import OneLineErrors
 from pacbound_cli.recipes import recipes
+from pacbound_cli.table import table
 from pacbound_cli.train import train
 from pacbound_cli.verify import verify
 
@@ -32,7 +33,7 @@ def cli(debug: bool) -> None:
     """
 
 
-for command in (train, certify, verify, recipes, data):
+for command in (train, certify, verify, table, recipes, data):
     cli.add_command(command)
 
 

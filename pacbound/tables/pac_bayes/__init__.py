@@ -1,0 +1,92 @@
+"""The paper's Table 3: PAC-Bayes bounds by network, objective and posterior."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from pacbound.errors import BadInput, unknown_name
+from pacbound.recipes import recipe
+from pacbound.recipes.choices import prior_choices
+from pacbound.tables.cell import Row, Selection
+from pacbound.tables.pac_bayes.cell import CERTIFICATE, Certification, PacBayesCell
+from pacbound.tables.pac_bayes.rows import render, row
+
+__all__ = ["NETWORKS", "OBJECTIVES", "POSTERIORS", "TABLE"]
+
+NETWORKS = ("mlp-600", "mlp-600x2", "lenet-5")
+POSTERIORS = ("diag", "k-diag", "k-linear", "k-nonlinear")
+# "ours" is the objective that the recipe has.
+OBJECTIVES = {
+    "pinsker": ("diag", "k-diag", "k-linear"),  # its square root needs an exact KL
+    "catoni": POSTERIORS,
+    "ours": POSTERIORS,
+}
+
+
+class PacBayesTable:
+    """Cells, rows and printing."""
+
+    title = "PAC-Bayes bounds, beside the paper's Table 3"
+
+    def cells(self, selection: Selection) -> list[PacBayesCell]:
+        """Network by network, as the paper prints them."""
+        networks = _chosen("network", selection.networks, NETWORKS)
+        objectives = _chosen("objective", selection.objectives, OBJECTIVES)
+        posteriors = _chosen("posterior", selection.posteriors, POSTERIORS)
+        overrides = selection.overrides or {}
+        for name in ("posterior", "objective", "recipe"):
+            if name in overrides:
+                option = "network" if name == "recipe" else name
+                raise BadInput(f"the table's cells differ in {name}; choose with --{option}")
+        certification = Certification(**(selection.certification or {}))
+        found = [
+            _cell(network, objective, posterior, overrides, certification)
+            for network in networks
+            for objective in objectives
+            for posterior in posteriors
+            if posterior in OBJECTIVES[objective]
+        ]
+        if not found:
+            raise BadInput(
+                "the table has no such cells: pinsker with k-nonlinear would need an exact KL"
+            )
+        return found
+
+    def row(self, cell: PacBayesCell, folder: Path) -> Row:
+        """What one cell's files say, beside the paper's figures."""
+        return row(cell, folder)
+
+    def render(self, rows: Sequence[Row]) -> Any:
+        """The rows as something that rich prints."""
+        return render(self.title, rows)
+
+    def result(self, cell: PacBayesCell, folder: Path) -> Path:
+        """The certificate."""
+        return folder / CERTIFICATE
+
+
+def _chosen(kind: str, names: Sequence[str], valid: Sequence[str] | dict[str, Any]) -> list[str]:
+    for name in names:
+        if name not in valid:
+            raise unknown_name(kind, name, valid)
+    return [name for name in valid if not names or name in names]
+
+
+def _cell(
+    network: str,
+    objective: str,
+    posterior: str,
+    overrides: Any,
+    certification: Certification,
+) -> PacBayesCell:
+    own = {"posterior": posterior}
+    if objective != "ours":
+        own["objective"] = objective
+    settings = recipe(network, {**overrides, **own})
+    prior_choices(settings)  # a prior that no certificate could pay for is refused now
+    return PacBayesCell(network, objective, posterior, settings, certification)
+
+
+TABLE = PacBayesTable()
