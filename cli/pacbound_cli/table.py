@@ -111,13 +111,14 @@ def _run(cells: list[Any], root: Path, jobs: int) -> dict[str, str]:
     from pacbound_cli.data import fetching_bar
 
     ensure_writable(root / "lock")
-    with fetching_bar() as progress:  # once, and not in every child process
-        for data in sorted({cell.data for cell in cells}):
-            load(data, progress)
     pool = Pool(cells, root, jobs, max(1, (os.cpu_count() or 1) // jobs))
     try:
         with watching(pool) as watcher:
             pool.survey(watcher)
+        with fetching_bar() as progress:  # once, and not in every child process
+            for data in sorted({cell.data for cell in pool.waiting}):
+                load(data, progress)
+        with watching(pool) as watcher:
             pool.probe(watcher)
             watcher.say(forecast(pool))
             pool.run(watcher)

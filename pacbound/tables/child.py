@@ -119,7 +119,9 @@ class Child:
             **os.environ,
             # The same modules as in the parent, wherever it was started from.
             "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
+            # Read by torch and numpy when they are imported.
             "OMP_NUM_THREADS": str(job.threads),
+            "MKL_NUM_THREADS": str(job.threads),
         }
         # Ctrl-C reaches the whole group; the parent alone decides what it means. A blocked signal
         # stays blocked in the child, and is not lost in the parent.
@@ -176,9 +178,6 @@ def main() -> None:
     def send(event: Event) -> None:
         output.write(json.dumps(event) + "\n")
 
-    import torch
-
-    torch.set_num_threads(job.threads)
     job.do(send)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -25,7 +24,7 @@ def duration(seconds: float | None) -> str:
         '1 h 07 min'
     """
     if seconds is None:
-        return "unknown"
+        return "unknown time"
     if seconds < 99.5:
         return f"{seconds:.0f} s"
     minutes = round(seconds / 60)
@@ -35,6 +34,8 @@ def duration(seconds: float | None) -> str:
 def forecast(pool: Pool) -> str:
     """What is done already, what is to be done, and how long it will take."""
     done, to_do = len(pool.finished), len(pool.waiting)
+    if not to_do:
+        return f"nothing to do: all of {done} are done"
     threads = "1 thread" if pool.threads == 1 else f"{pool.threads} threads"
     jobs = "one after the other" if pool.jobs == 1 else f"{pool.jobs} side by side"
     cells = "1 cell" if to_do == 1 else f"{to_do} cells"
@@ -89,9 +90,8 @@ class View(Lines):
     def _picture(self) -> Group:
         pool = self.pool
         table = Table(box=None, pad_edge=False, show_header=False)
-        for _ in range(5):
-            table.add_column(no_wrap=True)
-        now = time.monotonic()
+        for no_wrap in (True, True, False, True):  # the figures wrap where there is no room
+            table.add_column(no_wrap=no_wrap)
         for running in pool.running.values():
             progress = running.progress
             left = pool.left(running)
@@ -99,11 +99,10 @@ class View(Lines):
                 running.cell.name,
                 Text(progress.stage if progress else "starting", style="cyan"),
                 progress.text if progress else "",
-                duration(now - running.since),
                 Text(f"{duration(left)} left", style="bold"),
             )
         for cell in pool.away:
-            table.add_row(cell.name, Text("in another process", style="dim"), "", "", "")
+            table.add_row(cell.name, Text("in another process", style="dim"), "", "")
         counts = f"{len(pool.finished)} of {len(pool.cells)} done"
         if pool.failures:
             counts += f", {len(pool.failures)} failed"

@@ -1,0 +1,299 @@
+"""`table` as a user meets it, on tiny data: cached, resumed, shown, published, refused."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from pacbound.certificate.checker import check_file
+from pacbound_cli import cli
+
+
+def table(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(cli, ["table", "pac-bayes", *map(str, arguments)])
+
+
+def refused(result: Result, *words: str) -> None:
+    """Exit code 2, and one line that says what was wrong."""
+    assert result.exit_code == 2, result.output
+    last = result.stderr.strip().splitlines()[-1]
+    assert last.startswith("Error: ")
+    for word in words:
+        assert word in last
+    assert "Traceback" not in result.output
+
+
+def settings(data: Path, **more: Any) -> list[str]:
+    given = {"data": data, "hidden": "[8]", "batch": 100, "epochs": 40, **more}
+    words = [word for key, value in given.items() for word in ("--set", f"{key}={value}")]
+    return [*words, "--network", "mlp-600", "--draws", "3000", "--weights", "50", "--samples", "40"]
+
+
+@pytest.fixture(scope="module")
+def small(tiny_file: Path, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """The options of a table of two cells, which is finished."""
+    folder = tmp_path_factory.mktemp("table") / "cells"
+    options = [*settings(tiny_file), "--posterior", "diag", "--folder", str(folder)]
+    options += ["--objective", "catoni", "--objective", "ours"]
+    result = table(*options, "--jobs", "2")
+    assert result.exit_code == 0, result.output
+    assert "2 cells to do, 0 done already; about " in result.stderr
+    assert "2 side by side" in result.stderr
+    assert "mlp-600-catoni-diag: done in" in result.stderr
+    assert "mlp-600-diag: done in" in result.stderr
+    return options
+
+
+def folders(options: list[str]) -> dict[str, Path]:
+    root = Path(options[options.index("--folder") + 1])
+    return {path.name[:-13]: path for path in root.iterdir()}
+
+
+def without_times(certificate: Path) -> dict[str, Any]:
+    record = json.loads(certificate.read_text())
+    made = record["made"]
+    changing = ("date", "seconds", "command")  # also of the training
+    record["made"] = {key: value for key, value in made.items() if not key.endswith(changing)}
+    return dict(record)
+
+
+# What works ---------------------------------------------------------------------------------
+
+
+def test_a_cell_has_a_checkpoint_a_log_and_a_certificate(small: list[str]) -> None:
+    from pacbound.tables.pac_bayes.cell import CHECKPOINT, LOG
+    from pacbound.training.loop import log_path
+
+    assert sorted(folders(small)) == ["mlp-600-catoni-diag", "mlp-600-diag"]
+    for folder in folders(small).values():
+        checkpoint = folder / CHECKPOINT
+        assert log_path(checkpoint) == folder / LOG
+        assert (folder / LOG).exists()
+        assert check_file(str(folder / "certificate.json"), checkpoint=str(checkpoint)).accepted
+
+
+def test_the_command_in_a_certificate_makes_it(small: list[str], tmp_path: Path) -> None:
+    folder = folders(small)["mlp-600-catoni-diag"]
+    made = json.loads((folder / "certificate.json").read_text())["made"]
+    words = made["command"].split()
+    assert words[0] == "pacbound"
+    words[words.index("-o") + 1] = str(tmp_path / "again.json")
+    assert CliRunner().invoke(cli, words[1:]).exit_code == 0
+    assert without_times(tmp_path / "again.json") == without_times(folder / "certificate.json")
+
+
+def test_the_second_run_does_nothing(small: list[str]) -> None:
+    before = {
+        path: path.stat().st_mtime_ns for f in folders(small).values() for path in f.iterdir()
+    }
+    result = table(*small)
+    assert result.exit_code == 0
+    assert "nothing to do: all of 2 are done" in result.stderr
+    assert before == {path: path.stat().st_mtime_ns for path in before}
+
+
+def test_show(small: list[str]) -> None:
+    result = table(*small, "--show")
+    assert result.exit_code == 0
+    assert result.stderr == ""
+    lines = [line for line in result.stdout.splitlines() if line.startswith("mlp-600 ")]
+    catoni, ours = (line.split() for line in lines)
+    assert catoni[1:3] == ["catoni", "diag"]
+    assert catoni[-2:] == ["24.11", "no"]
+    assert ours[1:3] == ["ours", "diag"]
+    assert ours[-2:] == ["23.77", "no"]  # the paper's best for Diag is Pinsker's
+
+
+def test_show_runs_nothing_and_makes_no_folder(tmp_path: Path) -> None:
+    result = table("--show", "--folder", tmp_path / "none")
+    assert result.exit_code == 0
+    assert result.stdout.count("not run") == 33
+    assert not (tmp_path / "none").exists()
+    assert max(len(line) for line in result.stdout.splitlines()) <= 80
+
+
+def test_looking_does_not_import_torch(tmp_path: Path) -> None:
+    code = (
+        "import sys; from pacbound_cli import cli\n"
+        "cli(['table', 'pac-bayes', '--show', '--folder', sys.argv[1]], standalone_mode=False)\n"
+        "assert 'torch' not in sys.modules"
+    )
+    command = [sys.executable, "-c", code, str(tmp_path)]
+    subprocess.run(command, check=True, capture_output=True)
+
+
+def test_json(small: list[str]) -> None:
+    rows = json.loads(table(*small, "--show", "--json").stdout)
+    assert [row["name"] for row in rows] == ["mlp-600-catoni-diag", "mlp-600-diag"]
+    for row in rows:
+        certificate = json.loads(Path(row["certificate"]).read_text())
+        assert row["state"] == "done"
+        assert row["bound"] == certificate["claim"]["risk_bound"]
+        assert row["kl"] == certificate["kl"]["upper"]
+        assert row["risk"] == certificate["risk"]["errors"] / certificate["risk"]["draws"]
+        assert row["tail_correction"] is None
+        assert row["lower"] is False
+    assert rows[0]["paper"] == {
+        "objective": "Catoni",
+        "risk": 0.0804,
+        "test_error": 0.0778,
+        "bound": 0.2411,
+        "kl": 5001,
+    }
+
+
+def test_publish(small: list[str], tmp_path: Path) -> None:
+    result = table(*small, "--show", "--publish", tmp_path / "certificates")
+    assert "published 2 of 2" in result.stderr
+    published = {path.name: path for path in (tmp_path / "certificates").iterdir()}
+    assert sorted(published) == ["mlp-600-catoni-diag.json", "mlp-600-diag.json"]
+    for path in published.values():
+        assert path.read_bytes() == (folders(small)[path.stem] / "certificate.json").read_bytes()
+
+
+def test_another_setting_is_another_cell(small: list[str]) -> None:
+    for more in (["--set", "seed=1"], ["--draws", "4000"]):
+        rows = json.loads(table(*small, *more, "--show", "--json").stdout)
+        assert [row["state"] for row in rows] == ["not run", "not run"]
+
+
+def test_other_data_in_the_same_file_is_another_cell(tiny_file: Path, tmp_path: Path) -> None:
+    from pacbound.tables import table_named
+    from pacbound.tables.cell import Selection
+
+    file = tmp_path / "mine.npz"
+    digests = set()
+    for content in (b"one", b"two"):
+        file.write_bytes(content)
+        chosen = Selection(("mlp-600",), ("ours",), ("diag",), {"data": str(file)})
+        digests.add(table_named("pac-bayes").cells(chosen)[0].digest)
+    assert len(digests) == 2
+
+
+def test_an_edited_certificate_is_made_again(small: list[str]) -> None:
+    path = folders(small)["mlp-600-diag"] / "certificate.json"
+    before = without_times(path)
+    checkpoint = (path.parent / "checkpoint.pt").read_bytes()
+    record = json.loads(path.read_text())
+    record["claim"]["risk_bound"] /= 2
+    path.write_text(json.dumps(record))
+    shown = table(*small, "--show")
+    assert "mlp-600-diag: its certificate does not verify" in shown.stdout
+    result = table(*small)
+    assert result.exit_code == 0, result.output
+    assert "mlp-600-diag: its certificate does not verify" in result.stderr
+    assert "1 cell to do, 1 done already" in result.stderr
+    assert without_times(path) == before
+    assert (path.parent / "checkpoint.pt").read_bytes() == checkpoint  # certified, not trained
+
+
+def test_a_certificate_of_another_cell_does_not_count(small: list[str]) -> None:
+    ours, catoni = folders(small)["mlp-600-diag"], folders(small)["mlp-600-catoni-diag"]
+    files = {name: (ours / name).read_bytes() for name in ("certificate.json", "checkpoint.pt")}
+    try:
+        for name in files:
+            (ours / name).write_bytes((catoni / name).read_bytes())
+        assert "its certificate is of other settings" in table(*small, "--show").stdout
+    finally:
+        for name, content in files.items():
+            (ours / name).write_bytes(content)
+
+
+@pytest.fixture
+def no_probe(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Spares a test the child process that measures the speed."""
+    monkeypatch.setattr("pacbound.tables.pool.Pool.probe", lambda pool, watcher: None)
+
+
+def test_a_sampled_kl_has_a_tail(tiny_file: Path, tmp_path: Path, no_probe: None) -> None:
+    options = [*settings(tiny_file, linear_epochs=1, epochs=1), "--posterior", "k-nonlinear"]
+    result = table(*options, "--objective", "ours", "--folder", tmp_path, "--json")
+    assert result.exit_code == 0, result.output
+    assert "1 cell to do, 0 done already; about unknown time" in result.stderr
+    (row,) = json.loads(result.stdout)
+    assert 0 < row["tail_correction"] < row["kl"]
+    assert row["paper"]["objective"] == "Catoni"
+
+
+def test_a_failing_cell(tiny_file: Path, tmp_path: Path, no_probe: None) -> None:
+    options = [*settings(tiny_file, learning_rate=1e12), "--posterior", "diag"]
+    options += ["--objective", "ours", "--folder", str(tmp_path)]
+    result = table(*options)
+    assert result.exit_code == 1
+    assert "mlp-600-diag: failed: training diverged in epoch 1" in result.stderr
+    assert "1 cell failed; the same command tries again" in result.stderr
+    assert "Traceback" not in result.output
+    shown = table(*options, "--show")
+    assert shown.exit_code == 0
+    assert "mlp-600-diag: training diverged in epoch 1" in shown.stdout.replace("\n", " ")
+
+
+def test_kill_minus_nine_in_the_middle_of_training(
+    small: list[str], tiny_file: Path, tmp_path: Path
+) -> None:
+    """Resumed, it ends with the certificate of an undisturbed run."""
+    options = [*settings(tiny_file), "--posterior", "diag", "--objective", "catoni"]
+    command = [sys.executable, "-m", "pacbound_cli", "table", "pac-bayes", *options]
+    command += ["--jobs", "2", "--folder", str(tmp_path)]
+    process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+    epochs, until = 0, time.monotonic() + 60
+    while epochs < 3:
+        assert time.monotonic() < until
+        logs = list(tmp_path.glob("*/checkpoint.log.jsonl"))
+        epochs = len(logs[0].read_text().splitlines()) if logs else 0
+        time.sleep(0.01)
+    process.send_signal(signal.SIGKILL)
+    assert process.wait() == -signal.SIGKILL
+    assert not list(tmp_path.glob("*/certificate.json"))
+    again = subprocess.run(command, capture_output=True, text=True)
+    assert again.returncode == 0, again.stderr
+    assert "mlp-600-catoni-diag: resumed after epoch " in again.stderr
+    undisturbed = folders(small)["mlp-600-catoni-diag"] / "certificate.json"
+    (certificate,) = tmp_path.glob("*/certificate.json")
+    assert without_times(certificate) == without_times(undisturbed)
+
+
+def test_certification_defaults_are_those_of_certify() -> None:
+    from pacbound.certify.issue import Request
+    from pacbound.tables.pac_bayes.cell import Certification
+
+    mine = Certification().request("", 1)
+    assert mine == Request(delta=mine.delta)
+    assert Certification().options() == ["--delta", "0.035"]
+
+
+# What is refused ----------------------------------------------------------------------------
+
+
+def test_unknown_names(tmp_path: Path) -> None:
+    result = CliRunner().invoke(cli, ["table", "pac-bays"])
+    refused(result, "unknown table 'pac-bays'", "did you mean 'pac-bayes'")
+    refused(table("--network", "mlp-60"), "did you mean 'mlp-600'")
+    refused(table("--objective", "katoni"), "did you mean 'catoni'")
+    refused(table("--posterior", "k-liner"), "did you mean 'k-linear'")
+    refused(table("--set", "epoch=3"), "did you mean 'epochs'")
+    refused(table("--set", "epochs"), "key=value")
+    refused(table("--set", "epochs=0"), "epochs must be")
+    refused(table("--set", "input_scale=1.1"), "cannot be paid for")
+    refused(table("--set", "posterior=diag"), "choose with --posterior")
+    refused(table("--objective", "pinsker", "--posterior", "k-nonlinear"), "exact KL")
+    refused(table("--set", "data=mnst", "--folder", tmp_path), "did you mean 'mnist'")
+    refused(table("--set", "data=none.npz", "--folder", tmp_path), "no file none.npz")
+    assert table("--jobs", "0").exit_code == 2
+    assert table("--draws", "0").exit_code == 2
+
+
+def test_places_that_cannot_be_written(tiny_file: Path, tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_text("")
+    refused(table("--folder", file / "a"), "cannot write")
+    refused(table("--folder", "/proc/nowhere"), "cannot write")
+    refused(table("--folder", tmp_path, "--publish", file), "cannot write")
