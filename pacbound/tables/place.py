@@ -88,12 +88,14 @@ class Place:
         Valid when: the lock is held.
         """
         for path in self.path.glob(".*"):
-            path.unlink(missing_ok=True)
+            if path.is_file():
+                path.unlink(missing_ok=True)
         (self.path / FAILURE).unlink(missing_ok=True)
 
     def fail(self, reason: str) -> None:
-        """Leave the reason for `--show`."""
-        write_whole(self.path / FAILURE, lambda stream: stream.write(reason.encode()))
+        """Leave the reason for `--show`, if the disk will take it."""
+        with suppress(BadInput):
+            write_whole(self.path / FAILURE, lambda stream: stream.write(reason.encode()))
 
     def failure(self) -> str:
         """Why the last attempt failed; empty if it did not."""

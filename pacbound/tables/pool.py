@@ -185,6 +185,7 @@ class Pool:
 
     def _conclude(self, running: Running, code: int, watcher: Watcher) -> None:
         cell, outcome = running.cell, running.outcome
+        place = self.place(cell)
         if outcome.get("event") == "done":
             self.finished.append(cell)
             watcher.done(cell, time.monotonic() - running.since)
@@ -192,7 +193,6 @@ class Pool:
         if outcome.get("event") == "busy":
             self._set_aside(cell, watcher)
             return
-        place = self.place(cell)
         how = f"killed by signal {-code}" if code < 0 else f"exit code {code}"
         reason = outcome.get("reason", f"its process ended early ({how}); see {place.errors}")
         self.failures[cell.name] = reason

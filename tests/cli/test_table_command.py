@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import signal
 import subprocess
 import sys
@@ -50,6 +51,12 @@ def small(tiny_file: Path, tmp_path_factory: pytest.TempPathFactory) -> list[str
     assert "mlp-600-catoni-diag: done in" in result.stderr
     assert "mlp-600-diag: done in" in result.stderr
     return options
+
+
+@pytest.fixture
+def no_probe(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Spares a test the child process that measures the speed."""
+    monkeypatch.setattr("pacbound.tables.pool.Pool.probe", lambda pool, watcher: None)
 
 
 def folders(options: list[str]) -> dict[str, Path]:
@@ -165,6 +172,21 @@ def test_another_setting_is_another_cell(small: list[str]) -> None:
         assert [row["state"] for row in rows] == ["not run", "not run"]
 
 
+def test_another_certification_does_not_train_again(
+    small: list[str], tiny_file: Path, tmp_path: Path, no_probe: None
+) -> None:
+    before = folders(small)["mlp-600-catoni-diag"]
+    shutil.copytree(before, tmp_path / before.name)
+    options = [*settings(tiny_file), "--posterior", "diag", "--objective", "catoni"]
+    result = table(*options, "--draws", "6000", "--folder", tmp_path, "--json")
+    assert result.exit_code == 0, result.output
+    (row,) = json.loads(result.stdout)
+    after = Path(row["certificate"]).parent
+    assert after.name != before.name
+    for name in ("checkpoint.pt", "checkpoint.log.jsonl"):
+        assert (after / name).read_bytes() == (before / name).read_bytes()
+
+
 def test_other_data_in_the_same_file_is_another_cell(tiny_file: Path, tmp_path: Path) -> None:
     from pacbound.tables import table_named
     from pacbound.tables.cell import Selection
@@ -207,12 +229,6 @@ def test_a_certificate_of_another_cell_does_not_count(small: list[str]) -> None:
             (ours / name).write_bytes(content)
 
 
-@pytest.fixture
-def no_probe(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Spares a test the child process that measures the speed."""
-    monkeypatch.setattr("pacbound.tables.pool.Pool.probe", lambda pool, watcher: None)
-
-
 def test_a_sampled_kl_has_a_tail(tiny_file: Path, tmp_path: Path, no_probe: None) -> None:
     options = [*settings(tiny_file, linear_epochs=1, epochs=1), "--posterior", "k-nonlinear"]
     result = table(*options, "--objective", "ours", "--folder", tmp_path, "--json")
@@ -236,28 +252,29 @@ def test_a_failing_cell(tiny_file: Path, tmp_path: Path, no_probe: None) -> None
     assert "mlp-600-diag: training diverged in epoch 1" in shown.stdout.replace("\n", " ")
 
 
-def test_kill_minus_nine_in_the_middle_of_training(
-    small: list[str], tiny_file: Path, tmp_path: Path
-) -> None:
+def test_kill_minus_nine_in_the_middle_of_training(small: list[str], tmp_path: Path) -> None:
     """Resumed, it ends with the certificate of an undisturbed run."""
-    options = [*settings(tiny_file), "--posterior", "diag", "--objective", "catoni"]
-    command = [sys.executable, "-m", "pacbound_cli", "table", "pac-bayes", *options]
+    done = folders(small)["mlp-600-diag"]
+    shutil.copytree(done, tmp_path / done.name)  # a finished cell tells the speed
+    command = [sys.executable, "-m", "pacbound_cli", "table", "pac-bayes", *small]
     command += ["--jobs", "2", "--folder", str(tmp_path)]
     process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
     epochs, until = 0, time.monotonic() + 60
     while epochs < 3:
         assert time.monotonic() < until
-        logs = list(tmp_path.glob("*/checkpoint.log.jsonl"))
+        logs = list(tmp_path.glob("*-catoni-*/checkpoint.log.jsonl"))
         epochs = len(logs[0].read_text().splitlines()) if logs else 0
         time.sleep(0.01)
     process.send_signal(signal.SIGKILL)
     assert process.wait() == -signal.SIGKILL
-    assert not list(tmp_path.glob("*/certificate.json"))
+    assert not list(tmp_path.glob("*-catoni-*/certificate.json"))
     again = subprocess.run(command, capture_output=True, text=True)
     assert again.returncode == 0, again.stderr
+    assert "measuring" not in again.stderr
+    assert "1 cell to do, 1 done already" in again.stderr
     assert "mlp-600-catoni-diag: resumed after epoch " in again.stderr
     undisturbed = folders(small)["mlp-600-catoni-diag"] / "certificate.json"
-    (certificate,) = tmp_path.glob("*/certificate.json")
+    (certificate,) = tmp_path.glob("*-catoni-*/certificate.json")
     assert without_times(certificate) == without_times(undisturbed)
 
 

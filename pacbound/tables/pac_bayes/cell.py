@@ -16,12 +16,14 @@ from pacbound.certificate.checker import check_file
 from pacbound.certificate.format import Certificate
 from pacbound.data import catalogue
 from pacbound.errors import BadInput
+from pacbound.files import write_whole
 from pacbound.recipes import Settings
 from pacbound.tables.cell import Measured, Progress, Report, Verdict
 from pacbound.training.log import EpochRecord, TrainingLog
 
 if TYPE_CHECKING:
     from pacbound.certify.issue import Request
+    from pacbound.training.checkpoints import Checkpoint
     from pacbound.training.loop import Step
 
 __all__ = ["CERTIFICATE", "CERTIFYING", "CHECKPOINT", "LOG", "Certification", "PacBayesCell"]
@@ -124,17 +126,13 @@ class PacBayesCell:
         """Train from where the checkpoint is, certify, and write the certificate."""
         from pacbound.certify.issue import certify
         from pacbound.data import load
-        from pacbound.training.checkpoints import Checkpoint
         from pacbound.training.loop import train
 
         data = load(self.settings.data)
         path = folder / CHECKPOINT
-        resume = path.exists()
-        if resume:
-            try:
-                Checkpoint.load(path)
-            except BadInput:
-                resume = False  # a file that cannot be read is as good as none
+        if _readable(path) is None:
+            self._take_training(folder, data.sha256)
+        resume = _readable(path) is not None  # a file that cannot be read is as good as none
 
         def on_step(step: Step) -> None:
             stage, before = self.stage_at(step.epoch)
@@ -153,6 +151,23 @@ class PacBayesCell:
         report(Progress(CERTIFYING, 0.0))
         request = self.certification.request(self.command(folder), threads)
         certify(path, data, request, on_chunk).save(folder / CERTIFICATE)
+
+    def _take_training(self, folder: Path, data_sha256: str) -> None:
+        """Copy the finished training of a cell that differs in its certification only.
+
+        The posterior is the same, and certifying it anew must not cost its training again.
+        """
+        for other in sorted(folder.parent.glob(f"{self.name}-*/{CHECKPOINT}")):
+            found = _readable(other)
+            if (
+                found is not None
+                and found.training is None
+                and found.settings == self.settings
+                and found.data["sha256"] == data_sha256
+            ):
+                for name in (LOG, CHECKPOINT):
+                    _copy(other.with_name(name), folder / name)
+                return
 
     def command(self, folder: Path) -> str:
         """The certification as a user would ask for it, after `pacbound train`."""
@@ -222,6 +237,20 @@ class PacBayesCell:
             Measured(stage, len(seconds[-RECENT:]), sum(seconds[-RECENT:]), when)
             for stage, seconds in times.items()
         ]
+
+
+def _readable(path: Path) -> Checkpoint | None:
+    from pacbound.training.checkpoints import Checkpoint
+
+    try:
+        return Checkpoint.load(path)
+    except BadInput:
+        return None
+
+
+def _copy(source: Path, target: Path) -> None:
+    content = source.read_bytes()
+    write_whole(target, lambda stream: stream.write(content))
 
 
 def _modified(path: Path) -> float:

@@ -9,17 +9,13 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
 
-from pacbound.certificate.format import PerExampleRisk
+from pacbound.certificate.format import Certificate, PerExampleRisk
 from pacbound.certify.issue import certify
 from pacbound.data import Dataset, load
 from pacbound.recipes import Settings
 from pacbound.tables.pac_bayes.cell import CERTIFYING, Certification, PacBayesCell
 from pacbound.training.loop import Step, train
-
-if TYPE_CHECKING:
-    from pacbound.certificate.format import Certificate
 
 __all__ = ["trial"]
 
@@ -55,7 +51,7 @@ def trial(cell: PacBayesCell, threads: int) -> Mapping[str, float]:
     with TemporaryDirectory() as folder:
         path = Path(folder) / "checkpoint.pt"
         paces = _training(cell, data.m, some, path)
-        return {**paces, CERTIFYING: _certifying(cell, data.m, some, path, threads)}
+        return {**paces, CERTIFYING: _certifying(cell, some, path, threads)}
 
 
 def _training(cell: PacBayesCell, m: int, some: Dataset, path: Path) -> dict[str, float]:
@@ -79,7 +75,7 @@ def _one_epoch_each(settings: Settings) -> Settings:
     )
 
 
-def _certifying(cell: PacBayesCell, m: int, some: Dataset, path: Path, threads: int) -> float:
+def _certifying(cell: PacBayesCell, some: Dataset, path: Path, threads: int) -> float:
     real = cell.certification
     small = replace(
         real,
@@ -88,16 +84,14 @@ def _certifying(cell: PacBayesCell, m: int, some: Dataset, path: Path, threads: 
         samples=math.ceil(real.samples / PART),
     )
     clock = Clock()
-    chunks: dict[str, int] = {}
 
     def on_chunk(what: str, done: int, total: int) -> None:
-        chunks[what] = total
         clock.tick(what)
 
     certificate = certify(path, some, small.request("", threads), on_chunk)
     return sum(
-        clock.each(what) * len(clock.spent[what]) * _times_more(what, certificate, real, small)
-        for what in chunks
+        clock.each(what) * len(times) * _times_more(what, certificate, real, small)
+        for what, times in clock.spent.items()
     )
 
 
