@@ -61,8 +61,7 @@ def train(
     from pacbound.files import ensure_writable
     from pacbound.recipes import parse_override
     from pacbound.recipes import recipe as named_recipe
-    from pacbound.training.log import TrainingLog
-    from pacbound.training.loop import log_path
+    from pacbound.training.log import TrainingLog, log_path
     from pacbound.training.loop import train as run
     from pacbound_cli.data import fetching_bar
 

@@ -41,9 +41,11 @@ CHOICES: dict[str, tuple[str | float, ...]] = {
     "initializer": ("fan-in-uniform", "he-normal", "xavier-uniform", "orthogonal", "zeros"),
     "input_scale": (1, 2, 1.5, 0.5, 3, 4, 0.25, 8),
     "smoothing": (0, 1, 2, 0.5, 1.5, 3, 0.75, 1.25),  # kernel length in pixels; 0: isotropic
+    "alignment": ("none", "deskew"),  # a fixed map of each image by itself
+    "hidden_bias": (0, -1, -2, -3, -4, -6, -8, -0.5),  # added in the centre, hidden dense layers
     "variance_groups": ("layer", "network"),
 }
-PREFERRED_WIDTHS = (600, 200, 300, 100, 400, 800, 1000, 1200)
+PREFERRED_WIDTHS = (600, 200, 300, 100, 400, 800, 1000, 1200, 50, 500, 20, 30, 10)
 
 # The fields of each object: exactly these, each of a kind in _is, one of some texts, or an object
 # of FIELDS, by default that of its own name. T[] is an array of T, and T? may be null.
@@ -72,8 +74,8 @@ FIELDS = {
     "catoni": "beta_index:int>0 value:real>=0",
     "held_out": "n:int>0 errors:int>=0 upper:[0,1]",
     "seeds": "derivation:text risk:digest kl:digest?",
-    "made": "pacbound:text python:text torch:text date:text command:text seconds:real>=0 "
-    "settings:any-object",
+    "made": "pacbound:text python:text torch:text date:text training_command:text "
+    "training_seconds:real>=0? command:text seconds:real>=0 settings:any-object",
 }
 VARIANTS = {"kl": "method", "risk": "sampler"}  # the field that selects the others
 
@@ -225,11 +227,10 @@ def choice(name: str, value: Any) -> Record:
     return {"name": name, "index": index, "value": value}
 
 
-def required_choices(network: str, depth: int) -> list[str]:
-    """The names of the knobs that the prior of a network has, each to be paid for."""
-    names = ["network", "seed", "initializer", "input_scale", "smoothing", "variance_groups"]
-    sizes = ["depth", *(f"width.{layer + 1}" for layer in range(depth))]
-    return names + sizes if network == "mlp" else names
+def required_choices(depth: int) -> list[str]:
+    """The names of the knobs of a prior, each to be paid for."""
+    names = ["network", "seed", "initializer", *list(CHOICES)[2:]]
+    return [*names, "depth", *(f"width.{layer + 1}" for layer in range(depth))]
 
 
 def _check_choices(prior: Record) -> None:
@@ -237,7 +238,7 @@ def _check_choices(prior: Record) -> None:
     for entry in prior["choices"]:
         name = entry["name"]
         _require(entry == choice(name, entry["value"]), f"prior.choices: {name} has another index")
-    required = required_choices(values.get("network", ""), min(values.get("depth", 0), 100))
+    required = required_choices(min(values.get("depth", 0), 100))
     missing = [name for name in required if name not in values]
     _require(not missing, f"prior.choices leaves out {', '.join(missing)[:100]}")
     _require(len(prior["choices"]) == len(required), "prior.choices has a knob twice or too many")

@@ -249,6 +249,8 @@ class Made:
     python: str
     torch: str
     date: str
+    training_command: str
+    training_seconds: float | None
     command: str
     seconds: float
     settings: dict[str, Any]

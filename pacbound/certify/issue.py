@@ -54,12 +54,13 @@ from pacbound.certify.risk import BATCH, Examples, errors_per_example, errors_pe
 from pacbound.data import Dataset
 from pacbound.errors import BadInput, unknown_name
 from pacbound.networks.initializers import tensors_digest
-from pacbound.networks.input_map import map_inputs
 from pacbound.recipes import Settings
 from pacbound.recipes.choices import declared_trials, prior_choices
+from pacbound.recipes.commands import train_command
 from pacbound.seeds import derive
 from pacbound.training.checkpoints import Checkpoint, file_digest, restore_posterior
-from pacbound.training.problem import Problem, build
+from pacbound.training.log import TrainingLog, log_path
+from pacbound.training.problem import Problem, build, network_inputs
 
 __all__ = ["Request", "certify", "posterior_of"]
 
@@ -134,7 +135,7 @@ def certify(path: Path, data: Dataset, request: Request, report: Report = silent
         bound=value,
         also=also,
         seeds=Seeds(DERIVATION, seeds["risk"], seeds["kl"] if sampled else None),
-        made=_made(request.command, time.monotonic() - start, settings),
+        made=_made(checkpoint, path, request.command, time.monotonic() - start),
     ).in_words()
     verdict = checker.check(certificate.to_json())
     if not verdict.accepted:
@@ -175,8 +176,7 @@ def _risk(
     """
 
     def examples(inputs: NDArray[Any], labels: NDArray[Any]) -> Examples:
-        mapped = map_inputs(inputs, settings.input_scale, settings.smoothing)
-        return mapped, torch.from_numpy(labels)
+        return network_inputs(settings, inputs), torch.from_numpy(labels)
 
     network, workers = problem.network, request.workers
     train = examples(data.train_inputs, data.train_labels)
@@ -224,13 +224,16 @@ def posterior_of(checkpoint: Checkpoint, data: Dataset, allow_other_data: bool =
     return problem
 
 
-def _made(command: str, seconds: float, settings: Settings) -> Made:
+def _made(checkpoint: Checkpoint, path: Path, command: str, seconds: float) -> Made:
+    epochs = TrainingLog(log_path(path)).records()
     return Made(
         pacbound=__version__,
         python=platform.python_version(),
         torch=str(torch.__version__),
         date=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        training_command=train_command(checkpoint.settings, path),
+        training_seconds=round(epochs[-1].seconds, 1) if epochs else None,
         command=command,
         seconds=round(seconds, 1),
-        settings=settings.to_mapping(),
+        settings=checkpoint.settings.to_mapping(),
     )

@@ -68,8 +68,14 @@ INITIALIZERS: dict[str, Draw] = {
 }
 
 
-def prior_center(module: nn.Module, initializer: str, seed: int) -> dict[str, Tensor]:
+def prior_center(
+    module: nn.Module, initializer: str, seed: int, hidden_bias: float = 0.0
+) -> dict[str, Tensor]:
     """The prior's centre for every parameter of a module, from an initialiser and a seed.
+
+    With a negative `hidden_bias`, which is added to the biases of hidden dense layers, a hidden
+    unit is silent under the prior until it is trained: units that the posterior does not use add
+    no noise to the outputs, so a wide network costs fewer nats.
 
     Each tensor has a stream of its own, so the centre of one layer does not depend on the
     others. NumPy's bit generators give the same stream on every platform.
@@ -79,6 +85,7 @@ def prior_center(module: nn.Module, initializer: str, seed: int) -> dict[str, Te
     if seed < 0:
         raise BadInput(f"prior seed must be 0 or more, not {seed}")
     draw = INITIALIZERS[initializer]
+    hidden = [name for name, layer in module.named_modules() if isinstance(layer, nn.Linear)][:-1]
     shapes = {name: tuple(parameter.shape) for name, parameter in module.named_parameters()}
     center = {}
     for name, shape in shapes.items():
@@ -88,6 +95,8 @@ def prior_center(module: nn.Module, initializer: str, seed: int) -> dict[str, Te
         stream = derive("prior center", initializer, seed, name, list(shape))
         generator = np.random.Generator(np.random.Philox(int(stream, 16) % 2**128))
         values = draw(generator, shape, math.prod(weight_shape[1:]), is_bias)
+        if is_bias and layer in hidden:
+            values = values + hidden_bias
         center[name] = torch.from_numpy(values.astype(np.float32))
     return center
 

@@ -1,4 +1,4 @@
-"""The fixed linear map in front of a network: an input scale and a smooth prior."""
+"""The fixed map in front of a network: alignment, a smooth prior and an input scale."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from torch import Tensor
 
 from pacbound.data import as_floats
 from pacbound.errors import BadInput
+from pacbound.networks.alignment import align
 
 __all__ = ["map_inputs", "smooth_root"]
 
@@ -37,9 +38,11 @@ def smooth_root(side: Sequence[int], length: float) -> np.ndarray:
     return root
 
 
-def map_inputs(inputs: np.ndarray, scale: float, smoothing: float) -> Tensor:
-    """The tensors a network sees: raw inputs as floats, smoothed along the image, scaled."""
-    mapped = torch.from_numpy(as_floats(inputs))
+def map_inputs(
+    inputs: np.ndarray, scale: float, smoothing: float, alignment: str = "none"
+) -> Tensor:
+    """The tensors a network sees: inputs as floats, aligned, smoothed along the image, scaled."""
+    mapped = torch.from_numpy(align(as_floats(inputs), alignment))
     if smoothing > 0:
         if mapped.dim() < 3:
             raise BadInput(

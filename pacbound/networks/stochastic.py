@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 from torch.nn import functional
 
+from pacbound.errors import BadInput
 from pacbound.posteriors import Diag, Family, KNonlinear, Posterior
 from pacbound.seeds import Noise
 
@@ -17,7 +18,7 @@ __all__ = ["StochasticLayer", "StochasticLinear", "StochasticNetwork"]
 
 
 class StochasticLayer(nn.Module):
-    """A layer whose parameters are drawn anew in every call, once for the whole batch.
+    """A layer whose parameters are drawn anew in every call, once for each part of the batch.
 
     Matrices and kernels have a posterior of the given family, vectors (biases) a Diag one.
 
@@ -34,6 +35,7 @@ class StochasticLayer(nn.Module):
         super().__init__()
         self._bare = (layer,)  # in a tuple, so that the bare layer's parameters are not ours
         self.source: Noise | None = None  # None: the mean of every parameter
+        self.draws = 1  # into so many parts the batch is cut
         self.posteriors = nn.ModuleDict(
             {
                 name: (family if value.dim() > 1 else Diag)(value, scale)
@@ -67,8 +69,22 @@ class StochasticLayer(nn.Module):
         return self.unpack(packed)
 
     def forward(self, inputs: Tensor) -> Tensor:
-        outputs: Tensor = functional_call(self._bare[0], self.draw(self.source), (inputs,))
+        parts = [inputs] if self.source is None or self.draws == 1 else inputs.chunk(self.draws)
+        outputs = [self.apply_drawn(part, self.draw(self.source)) for part in parts]
+        return outputs[0] if len(outputs) == 1 else torch.cat(outputs)
+
+    def apply_drawn(self, inputs: Tensor, parameters: dict[str, Tensor]) -> Tensor:
+        """The plain layer with these parameters."""
+        outputs: Tensor = functional_call(self._bare[0], parameters, (inputs,))
         return outputs
+
+
+class StochasticConvolution(StochasticLayer):
+    """A convolution, computed with channels last: about twice as fast on CPUs."""
+
+    def apply_drawn(self, inputs: Tensor, parameters: dict[str, Tensor]) -> Tensor:
+        weight = parameters["weight"].contiguous(memory_format=torch.channels_last)
+        return super().apply_drawn(inputs, {**parameters, "weight": weight})
 
 
 class StochasticLinear(StochasticLayer):
@@ -94,16 +110,18 @@ class StochasticLinear(StochasticLayer):
     def forward(self, inputs: Tensor) -> Tensor:
         (name,) = self.posteriors
         posterior = self.posterior_of(name)
+        if self.source is not None and not posterior.is_gaussian:
+            return super().forward(inputs)
         if name == "affine":
             inputs = functional.pad(inputs, (0, 1), value=1.0)
-        if self.source is not None and not posterior.is_gaussian:
-            noise = self.source.normal(*posterior.shape, dtype=inputs.dtype)
-            return functional.linear(inputs, posterior.sample(noise))
         outputs = functional.linear(inputs, posterior.mean)
         if self.source is None:
             return outputs
         noise = self.source.normal(len(inputs), posterior.shape[0], dtype=inputs.dtype)
         return outputs + posterior.local_noise(inputs, noise)
+
+
+_KINDS = {nn.Linear: StochasticLinear, nn.Conv2d: StochasticConvolution}
 
 
 class StochasticNetwork(nn.Module):
@@ -113,27 +131,41 @@ class StochasticNetwork(nn.Module):
         module: The plain network; its own parameter values are not used.
         center: The prior's centre, by parameter name.
         family: Makes a posterior from a centre and a scale.
-        scale: The standard deviation of every weight at the start.
+        scales: The standard deviation of every weight at the start: of all, or of each layer.
     """
 
     def __init__(
-        self, module: nn.Module, center: Mapping[str, Tensor], family: Family, scale: float
+        self,
+        module: nn.Module,
+        center: Mapping[str, Tensor],
+        family: Family,
+        scales: Sequence[float],
     ) -> None:
         super().__init__()
         self.layers: dict[str, StochasticLayer] = {}
         self.module = copy.deepcopy(module)
-        for name, layer in list(self.module.named_modules()):
-            own = [leaf for leaf, _ in layer.named_parameters(recurse=False)]
-            if own:
-                kind = StochasticLinear if isinstance(layer, nn.Linear) else StochasticLayer
-                part = {leaf: center[f"{name}.{leaf}"] for leaf in own}
-                self.layers[name] = kind(layer, part, family, scale)
-                self.module.set_submodule(name, self.layers[name])
+        found = {
+            name: (layer, [leaf for leaf, _ in layer.named_parameters(recurse=False)])
+            for name, layer in self.module.named_modules()
+        }
+        found = {name: (layer, leaves) for name, (layer, leaves) in found.items() if leaves}
+        if len(scales) not in (1, len(found)):
+            raise BadInput(f"initial scales: one, or one for each of {len(found)} layers")
+        each = list(scales) if len(scales) > 1 else [*scales] * len(found)
+        for (name, (layer, leaves)), scale in zip(found.items(), each, strict=True):
+            kind = _KINDS.get(type(layer), StochasticLayer)
+            part = {leaf: center[f"{name}.{leaf}"] for leaf in leaves}
+            self.layers[name] = kind(layer, part, family, scale)
+            self.module.set_submodule(name, self.layers[name])
 
-    def forward(self, inputs: Tensor, source: Noise | None) -> Tensor:
-        """The outputs, with noise from the source; of the mean network without one."""
+    def forward(self, inputs: Tensor, source: Noise | None, draws: int = 1) -> Tensor:
+        """The outputs, with noise from the source; of the mean network without one.
+
+        Layers whose noise is not local draw their weights `draws` times, each time for another
+        part of the batch.
+        """
         for layer in self.layers.values():
-            layer.source = source
+            layer.source, layer.draws = source, draws
         outputs = self.module(inputs)
         assert isinstance(outputs, Tensor)
         return outputs

@@ -13,6 +13,8 @@ from pacbound.recipes.settings import Settings
 
 __all__ = ["Settings", "parse_override", "recipe", "recipe_names", "recipe_text"]
 
+OURS = "ours"  # the protocol of a recipe's own settings
+
 
 def recipe_names() -> list[str]:
     """The built-in recipes."""
@@ -34,10 +36,25 @@ def recipe(name: str, overrides: Mapping[str, Any] | None = None) -> Settings:
         >>> recipe("mlp-600", {"epochs": 3}).epochs
         3
     """
-    values = {"recipe": name, **yaml.safe_load(recipe_text(name))}
-    by_posterior = values.pop("posteriors", {})
-    chosen = (overrides or {}).get("posterior", values["posterior"])
-    return Settings.from_mapping({**values, **by_posterior.get(chosen, {}), **(overrides or {})})
+    given = dict(overrides or {})
+    values = {**_values(name), "recipe": name}
+    # What differs for a posterior belongs to our own protocol; another one replaces it.
+    posteriors, protocols = values.pop("posteriors", {}), values.pop("protocols", {})
+    protocol = given.setdefault("protocol", OURS)
+    if protocol == OURS:
+        special = posteriors.get(str(given.get("posterior", values["posterior"])), {})
+    elif protocol in [*protocols]:
+        special = protocols[protocol]
+    else:
+        raise unknown_name("protocol", str(protocol), [OURS, *protocols])
+    return Settings.from_mapping({**values, **special, **given})
+
+
+def _values(name: str) -> dict[str, Any]:
+    """A recipe's YAML, on top of the recipe that it is based on, if it is."""
+    values: dict[str, Any] = yaml.safe_load(recipe_text(name))
+    base = values.pop("base", None)
+    return {**_values(base), **values} if base else values
 
 
 def parse_override(text: str) -> tuple[str, Any]:

@@ -22,11 +22,13 @@ def prior_choices(settings: Settings) -> list[dict[str, Any]]:
         "initializer": settings.initializer,
         "input_scale": settings.input_scale,
         "smoothing": settings.smoothing,
+        "alignment": settings.alignment,
+        "hidden_bias": settings.hidden_bias,
         "variance_groups": settings.variance_groups,
         "depth": len(settings.hidden),
         **{f"width.{layer}": width for layer, width in enumerate(settings.hidden, 1)},
     }
-    names = required_choices(settings.network, len(settings.hidden))
+    names = required_choices(len(settings.hidden))
     try:
         return [choice(name, values[name]) for name in names]
     except ValueError as error:

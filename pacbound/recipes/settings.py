@@ -34,6 +34,10 @@ def _sizes(value: Any) -> bool:
     return isinstance(value, tuple) and all(_whole(1)(size) for size in value)
 
 
+def _scales(value: Any) -> bool:
+    return isinstance(value, tuple) and bool(value) and all(map(_between(1e-6, 10), value))
+
+
 @dataclass(frozen=True)
 class Settings:
     """Everything that determines a training run.
@@ -43,6 +47,7 @@ class Settings:
     """
 
     recipe: str
+    protocol: str
     data: str
     # the prior
     network: str
@@ -51,13 +56,15 @@ class Settings:
     prior_seed: int
     input_scale: float
     smoothing: float
+    alignment: str
+    hidden_bias: float
     variance_groups: str
     trials: int
     # the posterior and its optimisation
     posterior: str
     objective: str
     prior_variance: str
-    initial_scale: float
+    initial_scale: tuple[float, ...]
     flow: str
     flow_hidden: tuple[int, ...]
     flow_steps: int
@@ -66,6 +73,7 @@ class Settings:
     linear_epochs: int
     epochs: int
     batch: int
+    weight_draws: int
     learning_rate: float
     schedule: str
     warm_start_epochs: int
@@ -79,8 +87,11 @@ class Settings:
                 raise BadInput(f"setting {name} must be {expected}, not {getattr(self, name)!r}")
         if self.linear_epochs and self.posterior != "k-nonlinear":
             raise BadInput("setting linear_epochs is for k-nonlinear: other posteriors are linear")
-        if self.network == "lenet" and self.hidden:
-            raise BadInput("setting hidden must be [] for lenet, whose layers are fixed")
+        if self.network == "lenet" and len(self.hidden) != 3:
+            raise BadInput(
+                "setting hidden must have three sizes for lenet, such as [20, 50, 500]: "
+                "kernels of both convolutions, then dense units"
+            )
 
     @classmethod
     def from_mapping(cls, values: Mapping[str, Any]) -> Settings:
@@ -99,6 +110,9 @@ class Settings:
                 converted[field.name] = tuple(value)
             if field.type == "float" and type(value) is int:
                 converted[field.name] = float(value)
+            if field.type == "tuple[float, ...]":
+                parts = value if isinstance(value, list | tuple) else [value]
+                converted[field.name] = tuple(float(x) if type(x) is int else x for x in parts)
         return cls(**converted)
 
     def to_mapping(self) -> dict[str, Any]:
@@ -109,6 +123,7 @@ class Settings:
 
 _RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
     "recipe": (lambda value: isinstance(value, str), "a name"),
+    "protocol": (lambda value: isinstance(value, str), "the name of a protocol"),
     "data": (lambda value: isinstance(value, str) and bool(value), "a data set or a path"),
     "network": (_one_of("mlp", "lenet"), "mlp or lenet"),
     "hidden": (_sizes, "a list of positive layer sizes, such as [600] or [600, 600]"),
@@ -116,12 +131,14 @@ _RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
     "prior_seed": (_whole(0), "a whole number of 0 or more"),
     "input_scale": (_between(1e-3, 1e3), "a positive number"),
     "smoothing": (_between(0, 100), "a length in pixels, 0 for none"),
+    "alignment": (_one_of("none", "deskew"), "none or deskew"),
+    "hidden_bias": (_between(-100, 100), "a number, such as -4"),
     "variance_groups": (_one_of("layer", "network"), "layer or network"),
     "trials": (_whole(1), "a whole number of 1 or more"),
     "posterior": (lambda value: isinstance(value, str), "the name of a posterior"),
     "objective": (lambda value: isinstance(value, str), "the name of an objective"),
     "prior_variance": (_one_of("profiled", "trained"), "profiled or trained"),
-    "initial_scale": (_between(1e-6, 10), "a positive number"),
+    "initial_scale": (_scales, "a positive number, or one for each layer"),
     "flow": (_one_of("iaf", "realnvp"), "iaf or realnvp"),
     "flow_hidden": (_sizes, "a list of positive layer sizes, such as [128]"),
     "flow_steps": (_whole(0), "a whole number of 0 or more"),
@@ -130,6 +147,7 @@ _RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
     "linear_epochs": (_whole(0), "a whole number of 0 or more"),
     "epochs": (_whole(1), "a whole number of 1 or more"),
     "batch": (_whole(1), "a whole number of 1 or more"),
+    "weight_draws": (_whole(1), "a whole number of 1 or more"),
     "learning_rate": (_positive, "a positive number"),
     "schedule": (_one_of("cosine", "constant"), "cosine or constant"),
     "warm_start_epochs": (_whole(0), "a whole number of 0 or more"),

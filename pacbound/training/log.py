@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pacbound.files import write_whole
 
-__all__ = ["EpochRecord", "TrainingLog"]
+__all__ = ["EpochRecord", "TrainingLog", "log_path"]
 
 
 @dataclass(frozen=True)
@@ -27,6 +27,11 @@ class EpochRecord:
     lipschitz: list[float]  # estimated, of the groups that are not Gaussian
     learning_rate: float
     seconds: float  # since the start of training, over all resumed parts
+
+
+def log_path(checkpoint: Path) -> Path:
+    """Where the log of a checkpoint's training is."""
+    return checkpoint.with_suffix(".log.jsonl")
 
 
 class TrainingLog:
@@ -52,7 +57,7 @@ class TrainingLog:
         if not self.path.exists():
             return []
         records = []
-        for line in self.path.read_text(encoding="utf-8").splitlines():
+        for line in self.path.read_text(encoding="utf-8", errors="replace").splitlines():
             try:
                 records.append(EpochRecord(**json.loads(line)))
             except (ValueError, TypeError):

@@ -18,19 +18,18 @@ from pacbound.bounds.bernoulli_kl import bernoulli_kl_inverse
 from pacbound.data import Dataset
 from pacbound.errors import BadInput
 from pacbound.networks.initializers import tensors_digest
-from pacbound.networks.input_map import map_inputs
 from pacbound.recipes import Settings
 from pacbound.recipes.choices import prior_choices
 from pacbound.seeds import Noise, TrainingNoise, derive
 from pacbound.training.averaging import PolyakAverage
 from pacbound.training.checkpoints import Checkpoint, restore_posterior
-from pacbound.training.log import EpochRecord, TrainingLog
+from pacbound.training.log import EpochRecord, TrainingLog, log_path
 from pacbound.training.objectives import objective_named
 from pacbound.training.prior_variance import PriorVariance, Tail
-from pacbound.training.problem import build
+from pacbound.training.problem import build, network_inputs
 from pacbound.training.schedules import SCHEDULES
 
-__all__ = ["Step", "log_path", "train"]
+__all__ = ["Step", "train"]
 
 WARM_START_LEARNING_RATE = 1e-3
 
@@ -46,11 +45,6 @@ class Step:
     risk: float
     kl: float
     bound: float
-
-
-def log_path(checkpoint: Path) -> Path:
-    """Where the log of a checkpoint's training is."""
-    return checkpoint.with_suffix(".log.jsonl")
 
 
 def train(
@@ -116,7 +110,7 @@ class _Run:
     def __init__(self, settings: Settings, data: Dataset) -> None:
         self.settings = settings
         self.data = data
-        self.inputs = map_inputs(data.train_inputs, settings.input_scale, settings.smoothing)
+        self.inputs = network_inputs(settings, data.train_inputs)
         self.labels = torch.from_numpy(data.train_labels)
         problem = build(settings, data)
         self.network, self.center = problem.network, problem.center
@@ -125,7 +119,7 @@ class _Run:
             self.center,
             settings.variance_groups,
             settings.prior_variance == "profiled",
-            settings.initial_scale**2,
+            settings.initial_scale,
             Tail(settings.kl_samples, settings.delta / 5),
         )
         self.objective = objective_named(settings.objective, data.m, settings.delta)
@@ -192,7 +186,7 @@ class _Run:
     def _step(self, chosen: Tensor, source: Noise | None) -> tuple[float, int, float, float]:
         self.optimizer.zero_grad(set_to_none=True)
         labels = self.labels[chosen]
-        logits = self.network(self.inputs[chosen], source)
+        logits = self.network(self.inputs[chosen], source, self.settings.weight_draws)
         surrogate = functional.cross_entropy(logits, labels) / math.log(self.data.classes)
         if source is None:
             kl, objective = torch.zeros(()), surrogate

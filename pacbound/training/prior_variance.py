@@ -40,7 +40,8 @@ class PriorVariance(nn.Module):
         center: The prior's centre, by parameter name.
         grouping: "layer" or "network": what shares one variance.
         profiled: With λ = T/d, where KL is smallest, instead of a trained λ.
-        start: The variance that training starts with (when not profiled).
+        scales: The posterior's scales at the start, of all layers or of each: a trained λ
+            starts with their mean square.
         tail: How the certificate will sample the KL.
     """
 
@@ -50,19 +51,22 @@ class PriorVariance(nn.Module):
         center: dict[str, Tensor],
         grouping: str,
         profiled: bool,
-        start: float,
+        scales: Sequence[float],
         tail: Tail,
     ) -> None:
         super().__init__()
         posteriors = list(network.posteriors(center))
+        groups = network.variance_groups(grouping)
         self._groups = [
-            [(q, part) for name, q, part in posteriors if name in layers]
-            for layers in network.variance_groups(grouping)
+            [(q, part) for name, q, part in posteriors if name in layers] for layers in groups
         ]
         self.sizes = [sum(q.mean.numel() for q, _ in group) for group in self._groups]
         self.log_variance: nn.Parameter | None = None
         if not profiled:
-            self.log_variance = nn.Parameter(torch.full((len(self._groups),), math.log(start)))
+            names = list(network.layers)
+            squares = dict(zip(names, [s**2 for s in scales] * len(names), strict=False))
+            starts = [sum(squares[layer] for layer in layers) / len(layers) for layers in groups]
+            self.log_variance = nn.Parameter(torch.tensor(starts).log())
         self._tail = tail
         self._norms = [[EstimatedNorm() for _ in group] for group in self._groups]
 

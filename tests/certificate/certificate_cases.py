@@ -50,6 +50,8 @@ class Primitives:
     initializer: str = "fan-in-uniform"
     input_scale: float = 1.0
     smoothing: float = 0.0
+    alignment: str = "none"
+    hidden_bias: float = 0.0
     trials: int = 1
     inequality: str = "mcallester"
     held_out: tuple[int, int] | None = (577, 10_000)
@@ -126,7 +128,15 @@ def issue(p: Primitives | None = None) -> form.Certificate:
             "sha256 of the checkpoint, the data and the purpose", DIGEST, DIGEST if p.kl else None
         ),
         made=form.Made(
-            "0.1.0", "3.11", "2.13.0", "2026-01-01T00:00:00Z", "pacbound certify mlp.pt", 12.3, {}
+            "0.1.0",
+            "3.11",
+            "2.13.0",
+            "2026-01-01T00:00:00Z",
+            "pacbound train mlp-600 -o mlp.pt",
+            45.6,
+            "pacbound certify mlp.pt",
+            12.3,
+            {},
         ),
     ).in_words()
 
@@ -188,11 +198,12 @@ def _prior(p: Primitives, indices: list[int]) -> form.Prior:
         "initializer": p.initializer,
         "input_scale": p.input_scale,
         "smoothing": p.smoothing,
+        "alignment": p.alignment,
+        "hidden_bias": p.hidden_bias,
         "variance_groups": "network" if len(p.groups) == 1 else "layer",
+        "depth": len(p.widths),
+        **{f"width.{layer}": width for layer, width in enumerate(p.widths, 1)},
     }
-    if p.network == "mlp":
-        knobs["depth"] = len(p.widths)
-        knobs |= {f"width.{layer}": width for layer, width in enumerate(p.widths, 1)}
     return form.Prior(
         form.Center("initialization", p.initializer, p.seed, DIGEST),
         tuple(

@@ -80,6 +80,8 @@ def primitives(draw: st.DrawFn) -> Primitives:
         initializer=draw(st.sampled_from(checker.CHOICES["initializer"])),
         input_scale=draw(st.sampled_from(checker.CHOICES["input_scale"])),
         smoothing=draw(st.sampled_from(checker.CHOICES["smoothing"])),
+        alignment=draw(st.sampled_from(checker.CHOICES["alignment"])),
+        hidden_bias=draw(st.sampled_from(checker.CHOICES["hidden_bias"])),
         trials=draw(st.integers(1, 1000)),
         inequality=draw(st.sampled_from(("mcallester", "maurer"))),
         held_out=draw(st.none() | st.integers(0, n).map(lambda errors: (errors, n))),
@@ -159,17 +161,11 @@ def test_the_sentence_rounds_against_the_claim(risk: Decimal, delta: Decimal) ->
 # Choices
 
 
-def test_widths_are_numbered_once_each() -> None:
-    widths = range(1, 3000)
-    indices = [checker.choice("width.1", width)["index"] for width in widths]
-    assert sorted(indices) == list(widths)
-    assert [checker.choice("width.9", width)["index"] for width in (600, 1200, 1, 99, 101)] == [
-        1,
-        8,
-        9,
-        107,
-        108,
-    ]
+def test_widths_are_numbered_once_each_the_preferred_ones_first() -> None:
+    preferred = checker.PREFERRED_WIDTHS
+    order = [*preferred, *(width for width in range(1, 3000) if width not in preferred)]
+    indices = [checker.choice("width.9", width)["index"] for width in order]
+    assert indices == list(range(1, 3000))
 
 
 def test_declared_values_are_numbered_in_order() -> None:
@@ -183,7 +179,16 @@ def test_declared_values_are_numbered_in_order() -> None:
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("network", "vgg"), ("width.0", 600), ("width.x", 600), ("seed", 1.0), ("input_scale", True)],
+    [
+        ("network", "vgg"),
+        ("width.0", 600),
+        ("width.x", 600),
+        ("seed", 1.0),
+        ("input_scale", True),
+        ("alignment", "rotate"),
+        ("hidden_bias", -5),
+        ("hidden_bias", False),
+    ],
 )
 def test_an_undeclared_choice_is_refused(name: str, value: object) -> None:
     with pytest.raises(ValueError, match="not a declared value"):

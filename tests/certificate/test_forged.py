@@ -14,10 +14,17 @@ from certificate_cases import SAMPLED, Primitives, issue
 
 from pacbound.certificate import checker
 
-KNOBS: dict[str, Any] = {"trials": 3, "seed": 2, "widths": (600, 250), "smoothing": 0.5}
-VALID = json.loads(issue(Primitives(**KNOBS)).to_json())
-WITH_SAMPLES = json.loads(issue(dataclasses.replace(SAMPLED, **KNOBS)).to_json())
-CERTIFICATES = {"exact": VALID, "sampled": WITH_SAMPLES}
+KNOBS: dict[str, Any] = {
+    "trials": 3,
+    "seed": 2,
+    "widths": (600, 250),
+    "smoothing": 0.5,
+    "alignment": "deskew",
+    "hidden_bias": -4.0,
+}
+CHOSEN = {"exact": Primitives(**KNOBS), "sampled": dataclasses.replace(SAMPLED, **KNOBS)}
+CERTIFICATES = {case: json.loads(issue(chosen).to_json()) for case, chosen in CHOSEN.items()}
+VALID, WITH_SAMPLES = CERTIFICATES.values()
 
 # Every number that takes part in the claim, and the ways in which it must not be moved: a limit or
 # a price made smaller, evidence made worse than what the limits were computed from, or a number
@@ -76,7 +83,7 @@ ONLY = {
         "risk.counts[][]": "+",
     },
 }
-UNPROTECTED = {"data.classes", "made.seconds"}
+UNPROTECTED = {"data.classes", "made.seconds", "made.training_seconds"}
 
 
 def numbers(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
@@ -188,6 +195,14 @@ def test_no_choice_can_be_left_out_or_repeated(position: int) -> None:
         ("input_scale", 0.123),
         ("input_scale", "1"),
         ("smoothing", 7),
+        ("alignment", "none"),
+        ("alignment", "rotate"),
+        ("alignment", 1),
+        ("hidden_bias", 0),
+        ("hidden_bias", -3),
+        ("hidden_bias", -4.5),
+        ("hidden_bias", 4),
+        ("hidden_bias", "-4"),
         ("seed", -1),
         ("seed", 0.5),
         ("depth", 1),
@@ -213,6 +228,23 @@ def test_a_cheaper_choice_than_the_center_was_made_with() -> None:
         ]
 
     assert "prior.center.seed" in reason(forged(("prior", "choices"), cheap))
+
+
+@pytest.mark.parametrize("knob", ["alignment", "hidden_bias"])
+@pytest.mark.parametrize("case", CERTIFICATES)
+def test_a_knob_that_was_chosen_is_paid_for(case: str, knob: str) -> None:
+    """The price of the default entry, at which the same nats would give a smaller bound."""
+    default = dataclasses.replace(CHOSEN[case], **{knob: getattr(Primitives(), knob)})
+    cheap = json.loads(issue(default).to_json())
+    chosen = CERTIFICATES[case]
+    assert cheap["claim"]["risk_bound"] < chosen["claim"]["risk_bound"]
+    forgery = chosen | {name: cheap[name] for name in ("claim", "bound", "also")}
+    assert "bound.complexity" in reason(forgery)
+    forgery = cheap | {"prior": copy.deepcopy(cheap["prior"])}
+    for entry in forgery["prior"]["choices"]:
+        if entry["name"] == knob:
+            entry["value"] = getattr(CHOSEN[case], knob)
+    assert f"{knob} has another index" in reason(forgery)
 
 
 def test_one_variance_only_when_the_network_shares_it() -> None:
@@ -264,6 +296,10 @@ def test_one_variance_only_when_the_network_shares_it() -> None:
         (("seeds", "risk"), "", "digest"),
         (("seeds", "kl"), "", "digest"),
         (("seeds", "kl"), "ab" * 32, "seeds.kl"),
+        (("made", "training_command"), None, "made.training_command must be text"),
+        (("made", "training_seconds"), -1, "made.training_seconds must be real>=0"),
+        (("made", "training_seconds"), "45.6", "made.training_seconds must be real>=0"),
+        (("made", "training_seconds"), False, "made.training_seconds must be real>=0"),
         (("made", "settings"), [], "settings"),
         (("made",), None, "object"),
     ],
@@ -279,7 +315,7 @@ def relabelled(certificate: dict[str, Any], posterior: str, network: str) -> dic
     choices = {entry["name"]: entry["value"] for entry in certificate["prior"]["choices"]}
     choices["network"] = network
     certificate["prior"]["choices"] = [
-        checker.choice(name, choices[name]) for name in checker.required_choices(network, 2)
+        checker.choice(name, choices[name]) for name in checker.required_choices(2)
     ]
     return certificate
 

@@ -89,6 +89,14 @@ def test_the_schema_accepts_what_the_checker_accepts() -> None:
         jsonschema.validate(json.loads(certificate.to_json()), SCHEMA)
 
 
+def test_how_long_training_took_may_be_unknown() -> None:
+    made = dataclasses.replace(VALID.made, training_seconds=None)
+    text = dataclasses.replace(VALID, made=made).to_json()
+    assert checker.check(text).accepted
+    jsonschema.validate(json.loads(text), SCHEMA)
+    assert Certificate.from_json(text).made.training_seconds is None
+
+
 @pytest.mark.parametrize(
     ("case", "section", "field", "value"),
     [
@@ -102,6 +110,9 @@ def test_the_schema_accepts_what_the_checker_accepts() -> None:
         ("exact", "seeds", "kl", "ABC"),
         ("exact", "risk", "note", 1),
         ("exact", "also", "held_out", 1),
+        ("exact", "made", "training_command", None),
+        ("exact", "made", "training_seconds", -1),
+        ("exact", "made", "training_seconds", "45.6"),
         ("sampled", "kl", "method", "exact"),
         ("sampled", "kl", "samples", 0),
         ("sampled", "kl", "shared", 1),

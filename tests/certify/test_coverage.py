@@ -68,7 +68,7 @@ def test_coverage(
         hidden=(),
         input_scale=1.0,
         smoothing=0.0,
-        initial_scale=0.3,
+        initial_scale=(0.3,),
         epochs=2,
         batch=30,
         learning_rate=0.1,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import math
 from decimal import Decimal
 from pathlib import Path
@@ -15,7 +16,8 @@ import torch
 from pacbound.bounds.bernoulli_kl import bernoulli_kl
 from pacbound.bounds.gaussian_kl import gaussian_kl
 from pacbound.bounds.prior_grid import variance
-from pacbound.certificate.format import Certificate
+from pacbound.certificate import checker
+from pacbound.certificate.format import Certificate, PerExampleRisk
 from pacbound.certify.budget import parse_delta, split
 from pacbound.certify.conclude import exact_kl
 from pacbound.certify.divergence import exact_primitives
@@ -23,6 +25,8 @@ from pacbound.certify.issue import Request, certify, posterior_of
 from pacbound.certify.risk import CHUNK, errors_per_example, is_error
 from pacbound.data import Dataset
 from pacbound.errors import BadInput
+from pacbound.networks.alignment import deskew
+from pacbound.networks.input_map import map_inputs
 from pacbound.recipes import Settings, recipe
 from pacbound.recipes.choices import prior_choices
 from pacbound.training.checkpoints import Checkpoint
@@ -38,10 +42,9 @@ def trained(
     tmp_path_factory: pytest.TempPathFactory, tiny_data: Dataset
 ) -> tuple[Path, Settings, Dataset]:
     path = tmp_path_factory.mktemp("trained") / "a.pt"
-    settings = recipe(
-        "mlp-600",
-        {"data": "blobs", "hidden": [8], "epochs": 15, "batch": 100, "learning_rate": 0.02},
-    )
+    overrides = {"data": "blobs", "hidden": [8], "hidden_bias": 0, "initial_scale": 0.05}
+    optimisation = {"epochs": 15, "batch": 100, "learning_rate": 0.02}
+    settings = recipe("mlp-600", {**overrides, **optimisation})
     train(settings, tiny_data, path)
     return path, settings, tiny_data
 
@@ -68,6 +71,7 @@ def test_a_center_that_its_seed_does_not_give_is_refused(
         tampered(path, tmp_path / "digest.pt", prior_sha256="0" * 64),
         tampered(path, tmp_path / "seed.pt", settings=change(settings, prior_seed=5)),
         tampered(path, tmp_path / "kind.pt", settings=change(settings, initializer="he-normal")),
+        tampered(path, tmp_path / "bias.pt", settings=change(settings, hidden_bias=-1.0)),
     ):
         with pytest.raises(BadInput, match="does not give the prior"):
             certify(forged, data, REQUEST)
@@ -115,6 +119,8 @@ def test_every_knob_of_the_prior_is_paid_for(tiny_settings: Settings) -> None:
         ("initializer", "he-normal", "initializer"),
         ("input_scale", 4.0, "input_scale"),
         ("smoothing", 2.0, "smoothing"),
+        ("alignment", "deskew", "alignment"),
+        ("hidden_bias", -4.0, "hidden_bias"),
         ("variance_groups", "network", "variance_groups"),
         ("hidden", (9,), "width.1"),
         ("hidden", (8, 8), "depth"),
@@ -124,8 +130,66 @@ def test_every_knob_of_the_prior_is_paid_for(tiny_settings: Settings) -> None:
             for entry in prior_choices(change(tiny_settings, **{name: value}))
         }
         assert after[knob] > before[knob]
-    with pytest.raises(BadInput, match="cannot be paid for"):
-        prior_choices(change(tiny_settings, input_scale=1.2345))
+    for unpaid in ({"input_scale": 1.2345}, {"hidden_bias": -5.0}, {"hidden_bias": 4.0}):
+        with pytest.raises(BadInput, match="cannot be paid for"):
+            prior_choices(change(tiny_settings, **unpaid))
+
+
+@pytest.mark.parametrize("sizes", [(21, 50, 500), (20, 51, 500), (20, 50, 501)])
+def test_the_sizes_of_lenet_are_paid_for(sizes: tuple[int, ...]) -> None:
+    def price(hidden: tuple[int, ...]) -> float:
+        choices = prior_choices(change(recipe("lenet-5"), hidden=hidden))
+        return sum(math.log(entry["index"]) for entry in choices)
+
+    assert price(sizes) > price((20, 50, 500))
+
+
+@pytest.mark.parametrize(("name", "value"), [("alignment", "deskew"), ("hidden_bias", -0.5)])
+def test_a_knob_that_was_chosen_and_not_paid_for_is_rejected(
+    tiny_settings: Settings, tiny_data: Dataset, tmp_path: Path, name: str, value: Any
+) -> None:
+    """A certificate whose nats leave out what the choice of one knob cost."""
+    path = tmp_path / "a.pt"
+    train(change(tiny_settings, **{name: value}), tiny_data, path)
+    text = certify(path, tiny_data, REQUEST).to_json()
+    assert checker.check(text).accepted
+
+    def forgery() -> tuple[dict[str, Any], dict[str, Any]]:
+        record = json.loads(text)
+        (entry,) = [entry for entry in record["prior"]["choices"] if entry["name"] == name]
+        return record, entry
+
+    record, entry = forgery()
+    assert entry == checker.choice(name, value)
+    assert entry["index"] > 1
+    record["bound"]["complexity"] -= 2 * math.log(entry["index"]) / (tiny_data.m - 1)
+    assert "bound.complexity" in checker.check(json.dumps(record)).reason
+    record, entry = forgery()
+    entry["index"] = 1
+    assert f"{name} has another index" in checker.check(json.dumps(record)).reason
+    record, entry = forgery()
+    record["prior"]["choices"].remove(entry)
+    assert f"leaves out {name}" in checker.check(json.dumps(record)).reason
+
+
+def test_the_risk_is_that_of_the_inputs_the_network_was_trained_on(
+    tiny_settings: Settings, tiny_data: Dataset, tmp_path: Path
+) -> None:
+    path = tmp_path / "a.pt"
+    train(change(tiny_settings, alignment="deskew"), tiny_data, path)
+    certificate = certify(path, tiny_data, REQUEST)
+    assert isinstance(certificate.risk, PerExampleRisk)
+    network = posterior_of(Checkpoint.load(path), tiny_data).network
+    passes = certificate.risk.draws // tiny_data.m
+    labels = torch.from_numpy(tiny_data.train_labels)
+    errors = {
+        name: errors_per_example(network, (inputs, labels), passes, certificate.seeds.risk)
+        for name, inputs in (
+            ("aligned", map_inputs(deskew(tiny_data.train_inputs), 1.5, 1.0)),
+            ("as they are", map_inputs(tiny_data.train_inputs, 1.5, 1.0)),
+        )
+    }
+    assert errors["aligned"] == certificate.risk.errors != errors["as they are"]
 
 
 def test_trials_cost_their_logarithm(trained: tuple[Path, Settings, Dataset]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pickle
+import shlex
 import signal
 import subprocess
 import sys
@@ -22,7 +23,7 @@ from pacbound_cli import cli
 SMALL = ["--set", "hidden=[8]", "--set", "batch=100", "--set", "learning_rate=0.02"]
 
 
-def run(*arguments: str | Path) -> Result:
+def run(*arguments: object) -> Result:
     return CliRunner().invoke(cli, [str(a) for a in arguments])
 
 
@@ -62,6 +63,24 @@ def test_train_certify_verify(trained: Path, tmp_path: Path) -> None:
     for words in ("empirical risk", "KL(q‖p)", "Monte Carlo allowance", "Maurer", "Pinsker"):
         assert words in result.stdout
     assert run("verify", certificate, "--checkpoint", trained).exit_code == 0
+
+
+def test_the_training_command_of_a_certificate_makes_the_checkpoint_again(
+    tiny_file: Path, tmp_path: Path
+) -> None:
+    path, certificate = tmp_path / "my run.pt", tmp_path / "a.json"
+    options = ["--set", "protocol=paper", "--set", "initial_scale=[0.1, 0.03]"]
+    options += ["--set", "alignment=deskew", "--set", "flow_learning_rate=0.00001"]
+    made = run("train", "mlp-600", "--data", tiny_file, *SMALL, *options, "--epochs", 2, "-o", path)
+    assert made.exit_code == 0, made.output
+    assert run("certify", path, "--draws", "3000", "-o", certificate).exit_code == 0
+    command = json.loads(certificate.read_text())["made"]["training_command"]
+    first = path.read_bytes()
+    path.unlink()
+    program, *words = shlex.split(command)
+    assert program == "pacbound"
+    assert run(*words).exit_code == 0
+    assert path.read_bytes() == first
 
 
 def test_max_risk_decides_the_exit_code(trained: Path, tmp_path: Path) -> None:
@@ -254,9 +273,26 @@ def test_bad_options(trained: Path, tiny_file: Path, tmp_path: Path) -> None:
     refused(run(*base, "--set", "hidden=600"), "hidden must be")
     refused(run(*base, "--set", "input_scale=1.1"), "cannot be paid for")
     refused(run(*base, "--set", "initializer=ones"), "initializer")
+    refused(run(*base, "--set", "protocol=papper"), "did you mean 'paper'")
+    refused(run(*base, "--set", "protocol=[paper]"), "unknown protocol")
+    refused(run(*base, "--set", "alignment=rotate"), "alignment must be none or deskew")
+    refused(run(*base, "--set", "hidden_bias=-5"), "cannot be paid for")
+    refused(run(*base, "--set", "weight_draws=0"), "weight_draws must be")
+    refused(run(*base, "--set", "initial_scale=[0.1, 0.2, 0.3]"), "one for each of 2 layers")
+    refused(run(*base, "--set", "initial_scale=wide"), "initial_scale must be")
     refused(run(*base, "--resume"), "no checkpoint")
     refused(run("train", "mlp-600", "--data", "mnst"), "did you mean 'mnist'")
     refused(run("recipes", "show", "mlp"), "mlp")
+    assert not (tmp_path / "x.pt").exists()
+
+
+@pytest.mark.parametrize("shape", [(20, 9), (20, 3, 16, 16)])
+def test_inputs_that_cannot_be_deskewed(tmp_path: Path, shape: tuple[int, ...]) -> None:
+    path = tmp_path / "other.npz"
+    np.savez(path, x=np.zeros(shape, dtype=np.float32), y=np.arange(20) % 2)
+    base = ["train", "mlp-600", "--data", path, *SMALL, "--set", "smoothing=0"]
+    output = ["-o", tmp_path / "x.pt"]
+    refused(run(*base, "--set", "alignment=deskew", *output), "images of one channel")
     assert not (tmp_path / "x.pt").exists()
 
 

@@ -14,8 +14,8 @@ from pacbound.data import Dataset
 from pacbound.errors import BadInput
 from pacbound.recipes import Settings
 from pacbound.training.checkpoints import Checkpoint, file_digest
-from pacbound.training.log import EpochRecord, TrainingLog
-from pacbound.training.loop import log_path, train
+from pacbound.training.log import EpochRecord, TrainingLog, log_path
+from pacbound.training.loop import train
 
 change = dataclasses.replace
 
@@ -44,6 +44,8 @@ def test_same_seed_same_result(tiny_settings: Settings, tiny_data: Dataset, tmp_
         {"averaging": 0.9, "warm_start_epochs": 2},
         {"averaging": 0.0, "objective": "catoni-trained", "prior_variance": "trained"},
         {"posterior": "diag", "variance_groups": "network", "warm_start_epochs": 1},
+        {"alignment": "deskew", "hidden_bias": -1.0, "initial_scale": (0.1, 0.03)},
+        {"posterior": "k-nonlinear", "flow_hidden": (6,), "weight_draws": 3},
     ],
 )
 def test_resumed_equals_uninterrupted(
@@ -111,7 +113,7 @@ def test_profiled_variance_is_the_best_one(
         for parameter in problem.network.parameters():
             parameter.add_(0.05 * torch.randn_like(parameter))
     variance = PriorVariance(
-        problem.network, problem.center, "layer", True, 0.0025, Tail(100, 0.01)
+        problem.network, problem.center, "layer", True, [0.05], Tail(100, 0.01)
     ).double()
     kl = variance()[0].item()
     moments = [t.item() for t in variance.second_moments()]
@@ -124,6 +126,55 @@ def test_profiled_variance_is_the_best_one(
         assert kl < other - log_det
     best = sum(gaussian_kl(t, 0.0, d, t / d) for t, d in zip(moments, variance.sizes, strict=True))
     assert kl == pytest.approx(best - log_det, rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("grouping", "scales", "starts"),
+    [
+        ("layer", [0.05], [0.05**2, 0.05**2]),
+        ("layer", [0.1, 0.03], [0.1**2, 0.03**2]),
+        ("network", [0.05], [0.05**2]),
+        ("network", [0.1, 0.03], [(0.1**2 + 0.03**2) / 2]),
+    ],
+)
+def test_a_trained_variance_starts_with_the_mean_square_of_the_scales(
+    tiny_settings: Settings,
+    tiny_data: Dataset,
+    grouping: str,
+    scales: list[float],
+    starts: list[float],
+) -> None:
+    from pacbound.training.prior_variance import PriorVariance, Tail
+    from pacbound.training.problem import build
+
+    problem = build(change(tiny_settings, initial_scale=tuple(scales)), tiny_data)
+    variance = PriorVariance(
+        problem.network, problem.center, grouping, False, scales, Tail(100, 0.01)
+    )
+    assert variance.log_variance is not None
+    assert variance.log_variance.exp().tolist() == pytest.approx(starts, rel=1e-5)
+
+
+def test_weight_draws_matter_where_examples_share_weights(
+    tiny_settings: Settings, tiny_data: Dataset, tmp_path: Path
+) -> None:
+    nonlinear = {"posterior": "k-nonlinear", "flow_hidden": (6,), "epochs": 1}
+    for changes, matters in (({"epochs": 1}, False), (nonlinear, True)):
+        one, three = (
+            train(
+                change(tiny_settings, weight_draws=draws, **changes), tiny_data, tmp_path / "a.pt"
+            )
+            for draws in (1, 3)
+        )
+        assert same(one, three) != matters
+
+
+def test_scales_for_another_number_of_layers_are_refused_before_training(
+    tiny_settings: Settings, tiny_data: Dataset, tmp_path: Path
+) -> None:
+    with pytest.raises(BadInput, match="one for each of 2 layers"):
+        train(change(tiny_settings, initial_scale=(0.1,) * 3), tiny_data, tmp_path / "a.pt")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_resume_refuses_other_settings_and_other_data(

@@ -1,0 +1,47 @@
+"""The command that a run's settings stand for."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from pathlib import Path
+
+import yaml
+
+from pacbound.recipes import Settings, recipe, recipe_names
+
+__all__ = ["train_command"]
+
+SELECTORS = ("protocol", "posterior")  # what they are decides what the others are by default
+OPTIONS = ("posterior", "objective", "epochs", "seed", "data")  # of `pacbound train` itself
+
+
+def train_command(settings: Settings, output: Path | str) -> str:
+    """`pacbound train …` with whatever differs from the recipe.
+
+    Example:
+        >>> train_command(recipe("mlp-600", {"posterior": "diag", "batch": 250}), "diag.pt")
+        'pacbound train mlp-600 --posterior diag --set batch=250 -o diag.pt'
+    """
+    wanted = settings.to_mapping()
+    words = ["pacbound", "train", settings.recipe]
+    if settings.recipe in recipe_names():
+        # What selects other defaults is named first; the rest is compared with those defaults.
+        selected: dict[str, object] = {}
+        for key in SELECTORS:
+            if getattr(recipe(settings.recipe, selected), key) != wanted[key]:
+                selected[key] = wanted[key]
+        defaults = recipe(settings.recipe, selected).to_mapping()
+        differing = [key for key in wanted if defaults[key] != wanted[key]]
+        for key in (*selected, *differing):
+            words += _option(key, wanted[key])
+    return shlex.join([*words, "-o", str(output)])
+
+
+def _option(key: str, value: object) -> list[str]:
+    if key in OPTIONS:
+        return [f"--{key}", str(value)]
+    # As YAML, which is how `--set` reads it: JSON's 1e-05 would be a text there.
+    text = yaml.safe_dump(value, default_flow_style=True, width=math.inf)
+    text = text.removesuffix("...\n").strip()
+    return ["--set", f"{key}={text}"]

@@ -1,0 +1,117 @@
+"""The printed training command, read as the command line reads it, is the run it stands for."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pacbound.networks.initializers import INITIALIZERS
+from pacbound.posteriors import POSTERIORS
+from pacbound.recipes import Settings, parse_override, recipe, recipe_names
+from pacbound.recipes.commands import OPTIONS, train_command
+from pacbound_cli.train import train
+
+
+def run_of(command: str) -> tuple[Settings, str]:
+    """The settings and the output that `pacbound train` would take from a shell's line."""
+    program, subcommand, *words = shlex.split(command)
+    assert (program, subcommand) == ("pacbound", "train")
+    values = train.make_context("train", words).params
+    flags = {key: values[key] for key in OPTIONS if values[key] is not None}
+    overrides = dict(parse_override(text) for text in values["overrides"])
+    assert not values["resume"]
+    assert not values["force"]
+    return recipe(values["recipe"], {**flags, **overrides}), str(values["output"])
+
+
+@st.composite
+def settings(draw: st.DrawFn) -> Settings:
+    rate = st.floats(1e-9, 1e3)
+    few = st.integers(1, 1000)
+    changes: dict[str, st.SearchStrategy[Any]] = {
+        "protocol": st.sampled_from(["ours", "paper"]),
+        "posterior": st.sampled_from(list(POSTERIORS)),
+        "data": st.text(min_size=1).filter(lambda name: "\x00" not in name and name.isprintable()),
+        "objective": st.sampled_from(["quadratic", "catoni-trained", "pinsker"]),
+        "initializer": st.sampled_from(list(INITIALIZERS)),
+        "prior_seed": st.integers(0, 10**6),
+        "input_scale": st.sampled_from([1.0, 1.5, 0.25]),
+        "smoothing": st.floats(0, 100),
+        "alignment": st.sampled_from(["none", "deskew"]),
+        "hidden_bias": st.floats(-100, 100),
+        "variance_groups": st.sampled_from(["layer", "network"]),
+        "prior_variance": st.sampled_from(["profiled", "trained"]),
+        "initial_scale": st.lists(st.floats(1e-6, 10), min_size=1, max_size=4),
+        "flow": st.sampled_from(["iaf", "realnvp"]),
+        "flow_hidden": st.lists(few, max_size=3),
+        "flow_learning_rate": rate,
+        "learning_rate": rate,
+        "schedule": st.sampled_from(["cosine", "constant"]),
+        "epochs": few,
+        "batch": few,
+        "weight_draws": few,
+        "trials": few,
+        "averaging": st.floats(0, 1, exclude_max=True),
+        "delta": st.floats(1e-9, 0.5),
+        "seed": st.integers(0, 10**9),
+    }
+    chosen = draw(st.sets(st.sampled_from(list(changes))))
+    values = {key: draw(changes[key]) for key in sorted(chosen)}
+    if draw(st.booleans()):
+        lenet = st.fixed_dictionaries(
+            {"network": st.just("lenet"), "hidden": st.lists(few, min_size=3, max_size=3)}
+        )
+        dense = st.fixed_dictionaries(
+            {"network": st.just("mlp"), "hidden": st.lists(few, max_size=30)}
+        )
+        values |= draw(lenet | dense)
+    if values.get("posterior") == "k-nonlinear" and draw(st.booleans()):
+        values["linear_epochs"] = draw(st.integers(0, 100))
+    return recipe(draw(st.sampled_from(recipe_names())), values)
+
+
+@given(settings(), st.sampled_from(["a.pt", "my runs/ours.pt", "it's.pt", "-a.pt", "$HOME;.pt"]))
+def test_the_command_gives_the_same_settings_back(settings: Settings, output: str) -> None:
+    command = train_command(settings, output)
+    assert "\n" not in command
+    assert run_of(command) == (settings, output)
+
+
+@pytest.mark.parametrize("name", recipe_names())
+@pytest.mark.parametrize("protocol", ["ours", "paper"])
+@pytest.mark.parametrize("posterior", POSTERIORS)
+def test_a_recipe_as_it_is_has_a_short_command(name: str, protocol: str, posterior: str) -> None:
+    """Nothing that follows from recipe, protocol and posterior is repeated."""
+    settings = recipe(name, {"protocol": protocol, "posterior": posterior})
+    command = train_command(settings, "a.pt")
+    expected = f"pacbound train {name}"
+    if protocol != "ours":
+        expected += f" --set protocol={protocol}"
+    if posterior != recipe(name).posterior:
+        expected += f" --posterior {posterior}"
+    assert command == f"{expected} -o a.pt"
+    assert run_of(command) == (settings, "a.pt")
+
+
+@pytest.mark.parametrize("rate", [1e-5, 3e-05, 1e-16, 2.5e-7, 1e16])
+def test_small_and_large_numbers_are_read_as_numbers(rate: float) -> None:
+    """YAML reads JSON's 1e-05 as a text."""
+    settings = recipe("mlp-600", {"flow_learning_rate": rate, "learning_rate": rate})
+    assert run_of(train_command(settings, "a.pt"))[0] == settings
+
+
+def test_another_network_than_the_recipes() -> None:
+    """Neither of the two settings is valid with the recipe's own value of the other."""
+    settings = recipe("mlp-600", {"network": "lenet", "hidden": [20, 50, 500]})
+    assert run_of(train_command(settings, "a.pt"))[0] == settings
+
+
+def test_settings_of_a_recipe_that_is_not_built_in_have_a_command_too() -> None:
+    import dataclasses
+
+    settings = dataclasses.replace(recipe("mlp-600"), recipe="my own")
+    assert train_command(settings, "a.pt") == "pacbound train 'my own' -o a.pt"

@@ -1,0 +1,155 @@
+"""Recipes: their protocols, what differs for a posterior, and settings that are refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import yaml
+
+from pacbound.errors import BadInput
+from pacbound.posteriors import POSTERIORS
+from pacbound.recipes import Settings, parse_override, recipe, recipe_names, recipe_text
+from pacbound.tables.pac_bayes import NETWORKS
+
+FILES: dict[str, dict[str, Any]] = {n: yaml.safe_load(recipe_text(n)) for n in recipe_names()}
+WHOLE = [name for name, values in FILES.items() if "base" not in values]
+recipes = pytest.mark.parametrize("name", FILES)
+whole_recipes = pytest.mark.parametrize("name", WHOLE)
+
+# What the paper says of its own experiments, in settings.
+PAPER = {
+    "input_scale": 1.0,
+    "smoothing": 0.0,
+    "alignment": "none",
+    "hidden_bias": 0.0,
+    "variance_groups": "network",
+    "prior_variance": "trained",
+    "objective": "catoni-trained",
+    "initial_scale": (0.05,),
+    "epochs": 300,
+    "weight_draws": 1,
+    "learning_rate": 0.002,
+    "flow_learning_rate": 0.002,
+    "schedule": "constant",
+    "warm_start_epochs": 0,
+    "linear_epochs": 0,
+}
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+@pytest.mark.parametrize("posterior", POSTERIORS)
+def test_the_papers_protocol_is_the_papers_for_every_posterior(name: str, posterior: str) -> None:
+    """What our own protocol does differently for a posterior does not leak into it."""
+    settings = recipe(name, {"protocol": "paper", "posterior": posterior})
+    assert {key: getattr(settings, key) for key in PAPER} == PAPER
+    assert (settings.protocol, settings.posterior) == ("paper", posterior)
+
+
+@whole_recipes
+def test_protocols_differ_in_nothing_but_what_they_list(name: str) -> None:
+    listed = FILES[name]["protocols"]["paper"]
+    ours, paper = (recipe(name, {"protocol": p}).to_mapping() for p in ("ours", "paper"))
+    assert {key for key in ours if ours[key] != paper[key]} <= {*listed, "protocol"}
+
+
+@recipes
+def test_our_own_protocol_is_the_default(name: str) -> None:
+    assert recipe(name) == recipe(name, {"protocol": "ours"})
+    assert recipe(name).protocol == "ours"
+
+
+@whole_recipes
+def test_what_differs_for_a_posterior_holds_in_our_own_protocol(name: str) -> None:
+    for posterior, values in FILES[name]["posteriors"].items():
+        settings = recipe(name, {"posterior": posterior})
+        assert {key: getattr(settings, key) for key in values} == values
+
+
+@pytest.mark.parametrize("name", [name for name in FILES if name not in WHOLE])
+def test_a_recipe_with_a_base_differs_from_it_in_what_it_lists(name: str) -> None:
+    own = {**FILES[name]}
+    base = own.pop("base")
+    listed = {key: own[key] for key in own if key not in ("posteriors", "protocols")}
+    assert recipe(name).to_mapping() == {**recipe(base, listed).to_mapping(), "recipe": name}
+
+
+@pytest.mark.parametrize("protocol", ["ours", "paper"])
+def test_an_override_is_stronger_than_recipe_posterior_and_protocol(protocol: str) -> None:
+    given = {"protocol": protocol, "posterior": "k-nonlinear", "epochs": 3, "linear_epochs": 2}
+    settings = recipe("mlp-600", given)
+    assert (settings.epochs, settings.linear_epochs) == (3, 2)
+
+
+@pytest.mark.parametrize(
+    ("protocol", "words"),
+    [
+        ("papper", "unknown protocol 'papper'; did you mean 'paper'"),
+        ("our", "unknown protocol 'our'; did you mean 'ours'"),
+        (None, "unknown protocol 'None'"),
+        (["paper"], "unknown protocol"),
+        ({"paper": 1}, "unknown protocol"),
+    ],
+)
+def test_an_unknown_protocol_is_refused(protocol: Any, words: str) -> None:
+    with pytest.raises(BadInput, match=words):
+        recipe("mlp-600", {"protocol": protocol})
+
+
+@pytest.mark.parametrize(
+    ("text", "scales"),
+    [
+        ("0.1", (0.1,)),
+        ("1", (1.0,)),
+        ("[0.1]", (0.1,)),
+        ("[0.1, 0.03, 1]", (0.1, 0.03, 1.0)),
+    ],
+)
+def test_an_initial_scale_is_one_number_or_one_for_each_layer(
+    text: str, scales: tuple[float, ...]
+) -> None:
+    settings = recipe("mlp-600", dict([parse_override(f"initial_scale={text}")]))
+    assert settings.initial_scale == scales
+    assert all(type(scale) is float for scale in settings.initial_scale)
+    assert Settings.from_mapping(settings.to_mapping()) == settings
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("initial_scale", []),
+        ("initial_scale", 0),
+        ("initial_scale", [0.1, -0.1]),
+        ("initial_scale", [0.1, True]),
+        ("initial_scale", [[0.1]]),
+        ("initial_scale", "wide"),
+        ("initial_scale", None),
+        ("weight_draws", 0),
+        ("weight_draws", 1.5),
+        ("weight_draws", True),
+        ("alignment", "deskewed"),
+        ("alignment", None),
+        ("hidden_bias", float("nan")),
+        ("hidden_bias", "low"),
+        ("hidden_bias", 1e9),
+        ("posterior", ["diag"]),
+    ],
+)
+def test_a_setting_out_of_its_range_is_refused_in_one_line(key: str, value: Any) -> None:
+    with pytest.raises(BadInput, match=f"setting {key} must be") as caught:
+        recipe("mlp-600", {key: value})
+    assert "\n" not in str(caught.value)
+
+
+@recipes
+@pytest.mark.parametrize("protocol", ["ours", "paper"])
+@pytest.mark.parametrize("posterior", POSTERIORS)
+def test_every_recipe_can_be_paid_for_and_has_scales_that_fit(
+    name: str, protocol: str, posterior: str
+) -> None:
+    from pacbound.recipes.choices import prior_choices
+
+    settings = recipe(name, {"protocol": protocol, "posterior": posterior})
+    assert prior_choices(settings)
+    layers = len(settings.hidden) + 1
+    assert len(settings.initial_scale) in (1, layers)
