@@ -105,6 +105,7 @@ def certify(path: Path, data: Dataset, request: Request, report: Report = silent
     checkpoint = Checkpoint.load(path)
     settings = checkpoint.settings
     problem = posterior_of(checkpoint, data, request.allow_other_data)
+    training = train_command(settings, path)  # refused now, if at all, and not after sampling
     digest = file_digest(path)
     seeds = {
         purpose: derive(purpose, digest, data.sha256) for purpose in ("kl", "risk", "held out")
@@ -135,7 +136,7 @@ def certify(path: Path, data: Dataset, request: Request, report: Report = silent
         bound=value,
         also=also,
         seeds=Seeds(DERIVATION, seeds["risk"], seeds["kl"] if sampled else None),
-        made=_made(checkpoint, path, request.command, time.monotonic() - start),
+        made=_made(settings, path, training, request.command, time.monotonic() - start),
     ).in_words()
     verdict = checker.check(certificate.to_json())
     if not verdict.accepted:
@@ -224,16 +225,16 @@ def posterior_of(checkpoint: Checkpoint, data: Dataset, allow_other_data: bool =
     return problem
 
 
-def _made(checkpoint: Checkpoint, path: Path, command: str, seconds: float) -> Made:
+def _made(settings: Settings, path: Path, training: str, command: str, seconds: float) -> Made:
     epochs = TrainingLog(log_path(path)).records()
     return Made(
         pacbound=__version__,
         python=platform.python_version(),
         torch=str(torch.__version__),
         date=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
-        training_command=train_command(checkpoint.settings, path),
+        training_command=training,
         training_seconds=round(epochs[-1].seconds, 1) if epochs else None,
         command=command,
         seconds=round(seconds, 1),
-        settings=checkpoint.settings.to_mapping(),
+        settings=settings.to_mapping(),
     )

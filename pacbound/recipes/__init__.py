@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from importlib.resources import files
 from typing import Any
 
@@ -63,6 +64,10 @@ def parse_override(text: str) -> tuple[str, Any]:
     if not equals or not key.strip():
         raise BadInput(f"'{text}' is not of the form key=value")
     try:
-        return key.strip(), yaml.safe_load(value)
+        parsed = yaml.safe_load(value)
     except yaml.YAMLError as error:
         raise BadInput(f"the value of '{key}' cannot be read: {value!r}") from error
+    if isinstance(parsed, str):  # YAML takes 1e-5 for a text; no setting means that by it
+        with suppress(ValueError):
+            parsed = float(parsed)
+    return key.strip(), parsed

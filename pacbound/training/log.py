@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -59,7 +60,10 @@ class TrainingLog:
         records = []
         for line in self.path.read_text(encoding="utf-8", errors="replace").splitlines():
             try:
-                records.append(EpochRecord(**json.loads(line)))
+                record = EpochRecord(**json.loads(line))
+                if not 0 <= record.seconds < math.inf:
+                    break
+                records.append(record)
             except (ValueError, TypeError):
                 break  # a line cut short by a kill: it and what follows are made again
         return records

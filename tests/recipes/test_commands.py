@@ -115,3 +115,8 @@ def test_settings_of_a_recipe_that_is_not_built_in_have_a_command_too() -> None:
 
     settings = dataclasses.replace(recipe("mlp-600"), recipe="my own")
     assert train_command(settings, "a.pt") == "pacbound train 'my own' -o a.pt"
+
+
+def test_numbers_with_an_exponent_are_numbers() -> None:
+    assert parse_override("learning_rate=1e-5") == ("learning_rate", 1e-5)
+    assert parse_override("initializer=he-normal") == ("initializer", "he-normal")
