@@ -31,7 +31,7 @@ def recipes(context: click.Context, as_json: bool) -> None:
         click.echo(json.dumps(about))
     else:
         for name, text in about.items():
-            click.echo(f"{name:12s} {text}")
+            click.echo(f"{name:{max(map(len, about))}s}  {text}")
 
 
 @recipes.command()
@@ -44,6 +44,10 @@ def show(name: str, as_json: bool) -> None:
     Example:
       pacbound recipes show mlp-600
     """
-    from pacbound.recipes import recipe, recipe_text
+    from pacbound.recipes import lineage, recipe, recipe_text
 
-    click.echo(json.dumps(recipe(name).to_mapping()) if as_json else recipe_text(name), nl=as_json)
+    if as_json:
+        click.echo(json.dumps(recipe(name).to_mapping()))
+    else:
+        texts = [recipe_text(each) for each in lineage(name)]
+        click.echo("\n# What it is based on:\n".join(texts), nl=False)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from pacbound.data.entry import CanonicalFile, Entry
 from pacbound.errors import BadInput
 from pacbound.files import write_whole
 
-__all__ = ["cache_folder", "is_cached", "keep", "recall"]
+__all__ = ["CachedFiles", "cache_folder", "folder_of", "intact", "is_cached", "keep"]
 
 _log = logging.getLogger(__name__)
 
@@ -25,9 +25,14 @@ def cache_folder() -> Path:
     return Path(platformdirs.user_cache_dir("pacbound"))
 
 
+def folder_of(entry: Entry) -> Path:
+    """Where the files of a data set are kept."""
+    return cache_folder() / entry.folder
+
+
 def path_of(entry: Entry, file: CanonicalFile) -> Path:
     """Where a file of a data set is kept."""
-    return cache_folder() / entry.name / file.name
+    return folder_of(entry) / file.name
 
 
 def is_cached(entry: Entry) -> bool:
@@ -38,9 +43,9 @@ def is_cached(entry: Entry) -> bool:
         return False
 
 
-def recall(entry: Entry) -> dict[str, bytes]:
-    """The cached files that are what they should be."""
-    found = {}
+def intact(entry: Entry) -> set[str]:
+    """The names of the cached files that are what they should be."""
+    names = set()
     for file in entry.files:
         path = path_of(entry, file)
         try:
@@ -51,10 +56,38 @@ def recall(entry: Entry) -> dict[str, bytes]:
             _log.warning("cannot read %s (%s); getting it anew", path, error.strerror)
             continue
         if file.matches(content):
-            found[file.name] = content
+            names.add(file.name)
         else:
             _log.warning("%s in the cache is damaged; getting it anew", path)
-    return found
+    return names
+
+
+class CachedFiles(Mapping[str, bytes]):
+    """The files of a data set, each read and checked when asked for.
+
+    So memory holds one file at a time, however large the data set is.
+    """
+
+    def __init__(self, entry: Entry) -> None:
+        self._entry = entry
+        self._files = {file.name: file for file in entry.files}
+
+    def __getitem__(self, name: str) -> bytes:
+        file = self._files[name]
+        path = path_of(self._entry, file)
+        try:
+            content = path.read_bytes()
+        except OSError as error:
+            raise BadInput(f"cannot read {path}: {error.strerror}; run it again") from error
+        if not file.matches(content):
+            raise BadInput(f"{path} has changed since it was checked; run it again")
+        return content
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._files)
+
+    def __len__(self) -> int:
+        return len(self._files)
 
 
 def keep(entry: Entry, contents: Mapping[str, bytes]) -> None:

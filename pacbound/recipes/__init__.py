@@ -12,7 +12,7 @@ import yaml
 from pacbound.errors import BadInput, unknown_name
 from pacbound.recipes.settings import Settings
 
-__all__ = ["Settings", "parse_override", "recipe", "recipe_names", "recipe_text"]
+__all__ = ["Settings", "lineage", "parse_override", "recipe", "recipe_names", "recipe_text"]
 
 OURS = "ours"  # the protocol of a recipe's own settings
 
@@ -51,11 +51,19 @@ def recipe(name: str, overrides: Mapping[str, Any] | None = None) -> Settings:
     return Settings.from_mapping({**values, **special, **given})
 
 
+def lineage(name: str) -> list[str]:
+    """A recipe, the one that it is based on, the one that that is based on, and so on."""
+    base = yaml.safe_load(recipe_text(name)).get("base")
+    return [name, *lineage(base)] if base else [name]
+
+
 def _values(name: str) -> dict[str, Any]:
-    """A recipe's YAML, on top of the recipe that it is based on, if it is."""
-    values: dict[str, Any] = yaml.safe_load(recipe_text(name))
-    base = values.pop("base", None)
-    return {**_values(base), **values} if base else values
+    """A recipe's values on top of those that it is based on."""
+    values: dict[str, Any] = {}
+    for each in reversed(lineage(name)):
+        values |= yaml.safe_load(recipe_text(each))
+    values.pop("base", None)
+    return values
 
 
 def parse_override(text: str) -> tuple[str, Any]:

@@ -15,11 +15,11 @@ import zlib
 from collections.abc import Sequence
 from lzma import LZMAError
 from pathlib import Path
-from typing import IO, Protocol
+from typing import IO, Protocol, cast
 
 from pacbound.data.sources import SourceFailed
 
-__all__ = ["LARGEST_FILE", "gunzip", "read_members"]
+__all__ = ["LARGEST_FILE", "Readable", "gunzip", "read_members", "read_tarball"]
 
 LARGEST_FILE = 1 << 29
 """Several times the largest file of any data set; what is larger is a mistake or an attack."""
@@ -32,7 +32,9 @@ _AR_MAGIC = b"!<arch>\n"
 _AR_HEADER = 60
 
 
-class _Readable(Protocol):
+class Readable(Protocol):
+    """What bytes can be read from, in order."""
+
     def read(self, size: int, /) -> bytes: ...
 
 
@@ -69,6 +71,22 @@ def read_members(archive: Path, names: Sequence[str]) -> dict[str, bytes]:
     return found
 
 
+def read_tarball(stream: Readable, names: Sequence[str], where: str) -> dict[str, bytes]:
+    """The named members of a gzipped tarball as it comes in; `where` names it in errors.
+
+    Reading ends with the last of them, and memory never holds the tarball itself.
+    """
+    try:
+        with tarfile.open(fileobj=cast(IO[bytes], stream), mode="r|gz") as archive:
+            found = _chosen(archive, names)
+    except (*_DAMAGED, tarfile.TarError) as error:
+        raise SourceFailed(f"{where} is damaged: {error}") from error
+    for name in names:
+        if name not in found:
+            raise SourceFailed(f"{where} has no file {name}")
+    return found
+
+
 def _from_zip(stream: IO[bytes], names: Sequence[str]) -> dict[str, bytes]:
     with zipfile.ZipFile(stream) as archive:
         present = set(archive.namelist())
@@ -81,19 +99,25 @@ def _from_zip(stream: IO[bytes], names: Sequence[str]) -> dict[str, bytes]:
 
 
 def _from_tar(stream: IO[bytes], names: Sequence[str]) -> dict[str, bytes]:
-    found: dict[str, bytes] = {}
     with tarfile.open(fileobj=stream, mode="r:*") as archive:
-        for entry in archive:
-            name = entry.name.removeprefix("./")
-            # Links are never followed: only plain files have content.
-            if name in names and entry.isreg():
-                member = archive.extractfile(entry)
-                assert member is not None  # a plain file always has content
-                found[name] = _read_bounded(member, name)
+        return _chosen(archive, names)
+
+
+def _chosen(archive: tarfile.TarFile, names: Sequence[str]) -> dict[str, bytes]:
+    found: dict[str, bytes] = {}
+    for entry in archive:
+        name = entry.name.removeprefix("./")
+        # Links are never followed: only plain files have content.
+        if name in names and entry.isreg():
+            member = archive.extractfile(entry)
+            assert member is not None  # a plain file always has content
+            found[name] = _read_bounded(member, name)
+            if len(found) == len(names):
+                break
     return found
 
 
-def _read_bounded(member: _Readable, name: str) -> bytes:
+def _read_bounded(member: Readable, name: str) -> bytes:
     content = member.read(LARGEST_FILE + 1)
     if len(content) > LARGEST_FILE:
         raise SourceFailed(f"{name} is too large to be the data")

@@ -5,13 +5,21 @@ from __future__ import annotations
 import http.client
 import urllib.error
 import urllib.request
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
 
 from pacbound.data.sources import Progress, SourceFailed
-from pacbound.data.sources.archives import LARGEST_FILE, gunzip
+from pacbound.data.sources.archives import (
+    LARGEST_FILE,
+    Readable,
+    gunzip,
+    read_members,
+    read_tarball,
+)
 
-__all__ = ["Mirrors"]
+__all__ = ["Mirrors", "PublicArchive"]
 
 _PATIENCE = 5.0  # seconds to connect, and between two pieces of an answer
 _PIECE = 1 << 18
@@ -28,33 +36,90 @@ class Mirrors:
         return "public address"
 
     def read(self, wanted: Sequence[str], progress: Progress) -> Mapping[str, bytes]:
-        reason = "no address is known"
-        for address in self.addresses:
-            try:
-                return {name: _fetch(f"{address}{name}.gz", progress) for name in wanted}
-            except urllib.error.HTTPError as error:
-                reason = f"{address} answers {error.code} {error.reason}"
-            except urllib.error.URLError as error:
-                # On a closed network every further address would be waited for in vain.
-                raise SourceFailed(f"{address} cannot be reached: {error.reason}") from error
-            except (OSError, http.client.HTTPException) as error:
-                reason = f"{address} breaks off: {error}"
-            except SourceFailed as failure:
-                reason = str(failure)
-        raise SourceFailed(reason)
+        return _first_answer(
+            self.addresses,
+            lambda address: {name: _fetch(f"{address}{name}.gz", progress) for name in wanted},
+        )
+
+
+@dataclass(frozen=True)
+class PublicArchive:
+    """The same gzipped tarball under several addresses, and the canonical files in it."""
+
+    addresses: tuple[str, ...]
+    members: tuple[str, ...]
+
+    @property
+    def label(self) -> str:
+        return "public address"
+
+    def read(self, wanted: Sequence[str], progress: Progress) -> Mapping[str, bytes]:
+        members = [member for member in self.members if _base(member) in wanted]
+
+        def fetch(address: str) -> dict[str, bytes]:
+            with _answer(address, progress) as answer:
+                return _by_base(read_tarball(answer, members, address))
+
+        return _first_answer(self.addresses, fetch)
+
+    def unpack(self, archive: Path) -> Mapping[str, bytes]:
+        """The canonical files inside the tarball."""
+        return _by_base(read_members(archive, self.members))
+
+
+def _base(member: str) -> str:
+    return PurePosixPath(member).name
+
+
+def _by_base(members: Mapping[str, bytes]) -> dict[str, bytes]:
+    return {_base(member): content for member, content in members.items()}
+
+
+def _first_answer(
+    addresses: Sequence[str], fetch: Callable[[str], dict[str, bytes]]
+) -> dict[str, bytes]:
+    reason = "no address is known"
+    for address in addresses:
+        try:
+            return fetch(address)
+        except urllib.error.HTTPError as error:
+            reason = f"{address} answers {error.code} {error.reason}"
+        except urllib.error.URLError as error:
+            # On a closed network every further address would be waited for in vain.
+            raise SourceFailed(f"{address} cannot be reached: {error.reason}") from error
+        except (OSError, http.client.HTTPException) as error:
+            reason = f"{address} breaks off: {error}"
+        except SourceFailed as failure:
+            reason = str(failure)
+    raise SourceFailed(reason)
+
+
+class _Answer:
+    """What a server sends, with progress, and only as much as data can be."""
+
+    def __init__(self, url: str, answer: http.client.HTTPResponse, progress: Progress) -> None:
+        self._url, self._answer, self._progress = url, answer, progress
+        length = answer.headers.get("Content-Length")
+        self._total = int(length) if length and length.isdigit() else None
+        self._done = 0
+
+    def read(self, size: int) -> bytes:
+        piece = self._answer.read(size)
+        self._done += len(piece)
+        if self._done > LARGEST_FILE:
+            raise SourceFailed(f"{self._url} is too large to be the data")
+        description = f"downloading {self._url.rsplit('/', 1)[-1]}"
+        self._progress(description, self._done, self._total)
+        return piece
+
+
+@contextmanager
+def _answer(url: str, progress: Progress) -> Iterator[Readable]:
+    with urllib.request.urlopen(url, timeout=_PATIENCE) as answer:
+        yield _Answer(url, answer, progress)
 
 
 def _fetch(url: str, progress: Progress) -> bytes:
-    pieces: list[bytes] = []
-    done = 0
-    with urllib.request.urlopen(url, timeout=_PATIENCE) as answer:
-        length = answer.headers.get("Content-Length")
-        total = int(length) if length and length.isdigit() else None
-        description = f"downloading {url.rsplit('/', 1)[-1]}"
-        while piece := answer.read(_PIECE):
-            pieces.append(piece)
-            done += len(piece)
-            if done > LARGEST_FILE:
-                raise SourceFailed(f"{url} is too large to be the data")
-            progress(description, done, total)
+    with _answer(url, progress) as answer:
+        pieces = list(iter(lambda: answer.read(_PIECE), b""))
     return gunzip(b"".join(pieces), url)
