@@ -49,6 +49,7 @@ def obtain(entry: Entry, progress: Progress | None = None) -> Fetched:
                 if content is not None and file.matches(content):
                     keep(entry, {file.name: content})
                     good.add(file.name)
+                del content  # it may be large, and so may the next
             if len(good) < len(missing):
                 raise SourceFailed("its files are not the published ones (hash differs)")
         except SourceFailed as failure:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["PAC_BAYES", "Cell"]
+__all__ = ["PAC_BAYES", "Cell", "closest"]
 
 
 @dataclass(frozen=True)
@@ -46,3 +46,11 @@ PAC_BAYES: dict[tuple[str, str], list[Cell]] = {
     ("lenet-5", "k-linear"): [Cell("Catoni", 2.00, 1.91, 10.09, 2913)],
     ("lenet-5", "k-nonlinear"): [Cell("Catoni", 2.01, 2.14, 10.03, 2873)],
 }
+
+
+def closest(recipe: str, posterior: str, objective: str) -> Cell | None:
+    """The column with the same objective; the best one for an objective the paper has not."""
+    columns = PAC_BAYES.get((recipe, posterior), [])
+    if objective in ("pinsker", "catoni"):
+        columns = [column for column in columns if column.objective.lower() == objective]
+    return min(columns, key=lambda column: column.bound, default=None)

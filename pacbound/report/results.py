@@ -8,12 +8,12 @@ writes them between their markers in README.md and certificates/README.md.
 from __future__ import annotations
 
 import sys
-from decimal import ROUND_CEILING, Decimal
 from pathlib import Path
 
 from pacbound.certificate.format import Certificate, MonteCarloKL
 from pacbound.files import write_whole
-from pacbound.report.paper import PAC_BAYES
+from pacbound.report.paper import closest
+from pacbound.report.percent import percent_up
 from pacbound.report.terms import empirical_risk
 
 __all__ = ["commands_table", "main", "results_table", "updated"]
@@ -39,29 +39,17 @@ def results_table(folder: Path) -> str:
     for name, certificate in published(folder):
         model, held_out = certificate.model, certificate.also.held_out
         objective = certificate.made.settings["objective"]
-        kl = certificate.kl
+        kl, beside = certificate.kl, closest(model.recipe, model.posterior, objective)
+        paper = f"{beside.bound:.2f} ({beside.objective})" if beside else "–"
         tail = f"{kl.gaussian.correction:.0f}" if isinstance(kl, MonteCarloKL) else "–"
         test = f"{100 * held_out.errors / held_out.n:.2f}" if held_out else "–"
         rows.append(
             f"| `{model.recipe}` | {objective} | [{model.posterior}](certificates/{name}) "
-            f"| **{_percent_up(certificate.claim.risk_bound)}** "
+            f"| **{percent_up(certificate.claim.risk_bound)}** "
             f"| {100 * empirical_risk(certificate):.2f} | {kl.upper:.0f} | {tail} | {test} "
-            f"| {_the_papers(model.recipe, model.posterior, objective)} |"
+            f"| {paper} |"
         )
     return "\n".join(rows)
-
-
-def _the_papers(recipe: str, posterior: str, objective: str) -> str:
-    """The paper's bound with the same objective; its best one for an objective it has not."""
-    cells = PAC_BAYES.get((recipe, posterior), [])
-    same = [cell for cell in cells if cell.objective.lower() == objective]
-    best = min(same or cells, key=lambda cell: cell.bound, default=None)
-    return f"{best.bound:.2f} ({best.objective})" if best else "–"
-
-
-def _percent_up(part: float) -> str:
-    """Per cent with two decimals, rounded up: a bound is never stated smaller than it is."""
-    return str((100 * Decimal(repr(part))).quantize(Decimal("0.01"), ROUND_CEILING))
 
 
 def commands_table(folder: Path) -> str:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from decimal import ROUND_CEILING, Decimal
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 from pacbound.certificate.format import Certificate, MonteCarloKL
 from pacbound.report import paper
+from pacbound.report.percent import percent_up
 from pacbound.report.terms import empirical_risk
 from pacbound.tables.cell import Row
 from pacbound.tables.pac_bayes.cell import CERTIFICATE, PacBayesCell
@@ -26,11 +27,11 @@ def row(cell: PacBayesCell, folder: Path) -> Row:
         figures = _figures(cell.certificate(folder))
     else:
         state, detail = _state(cell, Place(folder), verdict.flaw)
-    published = _published(cell)
+    published = paper.closest(cell.network, cell.posterior, cell.objective)
     lower = None
     if published is not None and figures["bound"] is not None:
         # A hundredth of a per cent is all that the paper prints.
-        lower = Decimal(_percent_up(figures["bound"])) < Decimal(str(published.bound))
+        lower = Decimal(percent_up(figures["bound"])) < Decimal(str(published.bound))
     return {
         "name": cell.name,
         "network": cell.network,
@@ -72,14 +73,6 @@ def _state(cell: PacBayesCell, place: Place, flaw: str) -> tuple[str, str]:
     return ("stopped", reached) if progress else ("not run", "")
 
 
-def _published(cell: PacBayesCell) -> paper.Cell | None:
-    """The paper's column; beside ours stands the paper's best for the network and posterior."""
-    columns = paper.PAC_BAYES.get((cell.network, cell.posterior), [])
-    if cell.objective != "ours":
-        columns = [one for one in columns if one.objective.lower() == cell.objective]
-    return min(columns, key=lambda one: one.bound, default=None)
-
-
 def _as_parts(published: paper.Cell | None) -> Row | None:
     if published is None:
         return None
@@ -91,11 +84,6 @@ def _as_parts(published: paper.Cell | None) -> Row | None:
         "bound": round(parts["bound"], 6),
         "kl": published.kl,
     }
-
-
-def _percent_up(part: float) -> str:
-    """Per cent with two decimals, rounded up: a bound is never stated smaller than it is."""
-    return str((100 * Decimal(repr(part))).quantize(Decimal("0.01"), ROUND_CEILING))
 
 
 def render(title: str, rows: Sequence[Row]) -> Any:
@@ -122,7 +110,7 @@ def render(title: str, rows: Sequence[Row]) -> Any:
             line["posterior"],
             *(_percent(line[name]) for name in ("risk", "test_error")),
             *(_nats(line[name]) for name in ("kl", "tail_correction")),
-            Text("–" if line["bound"] is None else _percent_up(line["bound"]), style="bold"),
+            Text("–" if line["bound"] is None else percent_up(line["bound"]), style="bold"),
             _percent(line["paper"]["bound"] if line["paper"] else None),
             Text(*_last(line)),
         )
