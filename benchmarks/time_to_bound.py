@@ -38,6 +38,7 @@ def main() -> None:
     print("| " + " | ".join(heads) + " |\n" + "|---" * len(heads) + "|")
     for path in options.logs:
         name = path.name.partition(".")[0]
+        name = path.parent.name if name == "checkpoint" else name  # of a table's cell
         print("| " + " | ".join([name, *reached(path, options.level)]) + " |")
 
 
