@@ -8,7 +8,9 @@ from pacbound import __version__
 from pacbound_cli.certify import certify
 from pacbound_cli.data import data
 from pacbound_cli.errors import OneLineErrors
+from pacbound_cli.predict import predict
 from pacbound_cli.recipes import recipes
+from pacbound_cli.rotate import rotate
 from pacbound_cli.table import table
 from pacbound_cli.train import train
 from pacbound_cli.verify import verify
@@ -33,7 +35,7 @@ def cli(debug: bool) -> None:
     """
 
 
-for command in (train, certify, verify, table, recipes, data):
+for command in (train, certify, verify, predict, rotate, table, recipes, data):
     cli.add_command(command)
 
 

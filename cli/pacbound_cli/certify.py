@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pacbound.certificate.format import Certificate
     from pacbound.certify.chunks import Report
 
-__all__ = ["certify"]
+__all__ = ["certify", "sampling_progress"]
 
 
 @click.command()
@@ -115,7 +115,7 @@ def certify(
         workers=threads or torch.get_num_threads(),
         command=shlex.join(["pacbound", *sys.argv[1:]]),
     )
-    with _sampling_progress() as report:
+    with sampling_progress() as report:
         certificate = issue(checkpoint, data, request, report)
     certificate.save(path)
     if as_json:
@@ -129,7 +129,7 @@ def certify(
 
 
 @contextmanager
-def _sampling_progress() -> Iterator[Report]:
+def sampling_progress() -> Iterator[Report]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 

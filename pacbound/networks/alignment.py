@@ -6,7 +6,7 @@ import numpy as np
 
 from pacbound.errors import BadInput
 
-__all__ = ["ALIGNMENTS", "align", "deskew"]
+__all__ = ["ALIGNMENTS", "align", "bilinear", "deskew"]
 
 CHUNK = 4096  # images at a time, to bound the memory
 
@@ -40,12 +40,12 @@ def _deskew(images: np.ndarray) -> np.ndarray:
     up = y - (height - 1) / 2
     source_y = np.broadcast_to(up + center_y, ink.shape)
     source_x = x - (width - 1) / 2 + center_x + shear * up
-    upright = _bilinear(ink, source_y, source_x)
+    upright = bilinear(ink, source_y, source_x)
     upright[total == 0] = ink[total == 0]
     return upright.astype(np.float32)
 
 
-def _bilinear(images: np.ndarray, y: np.ndarray, x: np.ndarray) -> np.ndarray:
+def bilinear(images: np.ndarray, y: np.ndarray, x: np.ndarray) -> np.ndarray:
     """The images at real coordinates, zero outside."""
     height, width = images.shape[1:]
     padded = np.pad(images, ((0, 0), (1, 1), (1, 1)))

@@ -1,0 +1,34 @@
+"""Predictions as an `.npz` file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pacbound.files import write_whole
+from pacbound.predict.examples import Examples
+from pacbound.predict.predictor import Prediction
+
+__all__ = ["save_predictions"]
+
+
+def save_predictions(path: Path, *parts: tuple[str, Prediction, Examples]) -> None:
+    """Write probabilities, labels and entropies, each name with the part's prefix.
+
+    Arguments:
+        parts: A prefix ("" or "ood_"), a prediction and the examples it is for.
+    """
+    arrays: dict[str, NDArray[Any]] = {}
+    for prefix, prediction, examples in parts:
+        entropies = prediction.entropies
+        arrays |= {
+            f"{prefix}probabilities": prediction.probabilities.astype(np.float32),
+            f"{prefix}labels": examples.labels,
+            f"{prefix}entropy": entropies.total.astype(np.float32),
+            f"{prefix}aleatoric": entropies.aleatoric.astype(np.float32),
+            f"{prefix}epistemic": entropies.epistemic.astype(np.float32),
+        }
+    write_whole(path, lambda stream: np.savez(stream, **arrays))  # type: ignore[arg-type]

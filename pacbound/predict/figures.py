@@ -1,0 +1,50 @@
+"""Figures by matplotlib, which is an extra: its absence is told before any work is done."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pacbound.errors import BadInput
+from pacbound.files import ensure_writable, write_whole
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["drawing", "ensure_drawable", "save_figure"]
+
+FORMATS = ("svg", "png", "pdf")
+
+
+@contextmanager
+def drawing() -> Iterator[None]:
+    """The style of all figures; what is written is the same each time."""
+    from matplotlib import rc_context
+
+    with rc_context({"font.size": 9, "svg.hashsalt": "pacbound"}):
+        yield
+
+
+def ensure_drawable(path: Path) -> None:
+    """Refuse a figure that could not be made or written."""
+    if path.suffix.removeprefix(".").lower() not in FORMATS:
+        raise BadInput(f"cannot draw {path}: a figure ends in .svg, .png or .pdf")
+    if importlib.util.find_spec("matplotlib") is None:
+        raise BadInput("figures need matplotlib; install it with: pip install 'pacbound[plots]'")
+    ensure_writable(path)
+
+
+def save_figure(figure: Figure, path: Path) -> None:
+    """Write it whole or not at all, in the format of the file's name, without a date."""
+    kind = path.suffix.removeprefix(".").lower()
+    date = {"png": None, "svg": {"Date": None}, "pdf": {"CreationDate": None}}[kind]
+    with drawing():
+        write_whole(
+            path,
+            lambda stream: figure.savefig(
+                stream, format=kind, metadata=date, bbox_inches="tight", dpi=150
+            ),
+        )

@@ -1,0 +1,118 @@
+"""The posterior predictive: class probabilities averaged over networks drawn from q."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from pacbound.certify.chunks import Report, silent
+from pacbound.certify.issue import posterior_of
+from pacbound.data import Dataset
+from pacbound.errors import BadInput
+from pacbound.networks.stochastic import StochasticNetwork
+from pacbound.predict.ensemble import Ensemble, ensemble
+from pacbound.predict.entropy import Entropies, entropy
+from pacbound.recipes import Settings
+from pacbound.seeds import Noise, derive
+from pacbound.training.checkpoints import Checkpoint, file_digest
+from pacbound.training.problem import network_inputs, plain_network
+
+__all__ = ["Prediction", "Predictor", "load_finished"]
+
+DRAWS = 20  # networks in memory at a time, or fewer
+WEIGHTS = 2**26  # so many of their weights in all
+
+
+@dataclass(frozen=True, eq=False)
+class Prediction:
+    """What S networks say of n examples."""
+
+    probabilities: NDArray[np.float64]  # (n, classes), the mean over the networks
+    entropies: Entropies
+    samples: int  # S
+
+
+@dataclass(frozen=True)
+class Predictor:
+    """A posterior to draw networks from; the seed says which.
+
+    Network number k is a function of seed and k alone: more samples are more networks, not
+    others, and neither the examples nor the size of the chunks has an influence.
+    """
+
+    settings: Settings
+    network: StochasticNetwork
+    module: nn.Module  # the plain network
+    seed: str
+
+    @classmethod
+    def of(cls, path: Path, data: Dataset) -> Predictor:
+        """The posterior of a finished checkpoint, for examples of a data set that fits it."""
+        checkpoint = load_finished(path)
+        problem = posterior_of(checkpoint, data, allow_other_data=True)
+        module = plain_network(checkpoint.settings, data.input_shape, data.classes)
+        seed = derive("prediction", file_digest(path), data.sha256)
+        return cls(checkpoint.settings, problem.network, module, seed)
+
+    def predict(
+        self, inputs: NDArray[np.generic], samples: int, report: Report = silent
+    ) -> Prediction:
+        """The mean probabilities of raw inputs, and their entropies."""
+        with torch.inference_mode():
+            seen = network_inputs(self.settings, inputs)
+            total: Tensor | None = None
+            spread = torch.zeros(len(seen), dtype=torch.float64)
+            done, steps = 0, samples * len(seen)
+            for networks, count in self._networks(samples):
+                for first in range(0, len(seen), networks.batch):
+                    part = slice(first, first + networks.batch)
+                    sampled = _probabilities(networks, seen[part])  # (count, part, classes)
+                    if total is None:
+                        total = sampled.new_zeros(len(seen), sampled.shape[2])
+                    total[part] += sampled.sum(0)
+                    spread[part] += torch.from_numpy(entropy(sampled.numpy()).sum(0))
+                    done += count * sampled.shape[1]
+                    report("predicting", done, steps)
+        assert total is not None
+        mean = (total / samples).numpy()
+        return Prediction(mean, Entropies.of(mean, (spread / samples).numpy()), samples)
+
+    def sampled(self, inputs: NDArray[np.generic], samples: int) -> NDArray[np.float64]:
+        """The probabilities by each network, for a few raw inputs; (samples, n, classes)."""
+        with torch.inference_mode():
+            seen = network_inputs(self.settings, inputs)
+            parts = [_probabilities(networks, seen) for networks, _ in self._networks(samples)]
+        return torch.cat(parts).numpy()
+
+    def _networks(self, samples: int) -> Iterator[tuple[Ensemble, int]]:
+        """So many networks, a few at a time."""
+        at_once = max(1, min(DRAWS, WEIGHTS // self.network.parameter_count()))
+        for first in range(0, samples, at_once):
+            numbers = range(first, min(first + at_once, samples))
+            weights = [
+                self.network.draw_weights(Noise(derive("network", self.seed, number)))
+                for number in numbers
+            ]
+            yield ensemble(self.module, weights), len(weights)
+
+
+def _probabilities(networks: Ensemble, inputs: Tensor) -> Tensor:
+    # In float64, where the least likely class still has a probability above zero.
+    return networks(inputs).double().softmax(2)
+
+
+def load_finished(path: Path) -> Checkpoint:
+    """A checkpoint whose training is over."""
+    checkpoint = Checkpoint.load(path)
+    if checkpoint.training is not None:
+        raise BadInput(
+            f"{path} is not finished: it is at epoch {checkpoint.epoch} of its training; "
+            "continue it with pacbound train … --resume"
+        )
+    return checkpoint

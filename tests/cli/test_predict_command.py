@@ -1,0 +1,158 @@
+"""`predict` as a user meets it: its table, its files, and what bad input gets."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+import torch
+from click.testing import CliRunner, Result
+
+from pacbound.data import Dataset
+from pacbound.recipes import Settings
+from pacbound.training.loop import train
+from pacbound_cli import cli
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(cli, [str(a) for a in arguments])
+
+
+def refused(result: Result, *words: str) -> None:
+    """Exit code 2, and one line that says what was wrong."""
+    assert result.exit_code == 2, result.output
+    last = result.stderr.strip().splitlines()[-1]
+    assert last.startswith("Error: ")
+    for word in words:
+        assert word in last
+    assert "Traceback" not in result.output
+
+
+@pytest.fixture
+def trained(tiny_settings: Settings, tiny_data: Dataset, tmp_path: Path) -> Path:
+    path = tmp_path / "tiny.pt"
+    train(tiny_settings, tiny_data, path)
+    return path
+
+
+def saved(path: Path, **arrays: Any) -> Path:
+    np.savez(path, **arrays)
+    return path
+
+
+def other_file(tmp_path: Path, n: int = 40, shape: tuple[int, ...] = (4, 4), k: int = 3) -> Path:
+    inputs = np.random.default_rng(0).normal(size=(n, *shape)).astype(np.float32)
+    return saved(tmp_path / "other.npz", x=inputs, y=np.arange(n) % k)
+
+
+def test_the_table(trained: Path) -> None:
+    result = run("predict", trained, "--samples", 3)
+    assert result.exit_code == 0, result.output
+    words = ["200 test examples of tiny", "3 networks", "accuracy", "error", "log-likelihood"]
+    words += ["Brier", "calibration error, 15 bins", "aleatoric", "epistemic"]
+    for word in words:
+        assert word in result.stdout
+    assert "AUROC" not in result.stdout
+
+
+def test_json_and_npz_agree(trained: Path, tiny_data: Dataset, tmp_path: Path) -> None:
+    target = tmp_path / "new" / "predictions.npz"
+    other = other_file(tmp_path)
+    arguments = ["predict", trained, "--samples", 4, "--ood", other, "-o", target, "--json"]
+    result = run(*arguments)
+    assert result.exit_code == 0, result.output
+    figures = json.loads(result.stdout)
+    arrays = dict(np.load(target))
+    assert arrays["probabilities"].dtype == np.float32
+    assert arrays["probabilities"].shape == (200, 3)
+    assert arrays["labels"].tolist() == tiny_data.test_labels.tolist()  # type: ignore[union-attr]
+    correct = (arrays["probabilities"].argmax(1) == arrays["labels"]).mean()
+    assert figures["accuracy"] == pytest.approx(correct)
+    assert figures["error"] == pytest.approx(1 - correct)
+    assert figures["entropy"]["total"] == pytest.approx(arrays["entropy"].mean(), rel=1e-4)
+    parts = arrays["aleatoric"] + arrays["epistemic"]
+    np.testing.assert_allclose(parts, arrays["entropy"], atol=1e-5)
+    assert sum(part["examples"] for part in figures["bins"]) == 200
+    outside = figures["out_of_distribution"]
+    assert outside["examples"] == len(arrays["ood_labels"]) == 40
+    pairs = arrays["ood_epistemic"][:, None] > arrays["epistemic"]
+    assert outside["auroc_epistemic"] == pytest.approx(pairs.mean(), abs=1e-4)
+    assert run(*arguments).stdout == result.stdout  # there is nothing to be lucky with
+
+
+def test_splits_and_limits(trained: Path, tmp_path: Path) -> None:
+    def examples(*options: object) -> tuple[str, int]:
+        figures = json.loads(run("predict", trained, "--samples", 1, "--json", *options).stdout)
+        return figures["split"], figures["examples"]
+
+    assert examples() == ("test", 200)
+    assert examples("--split", "train") == ("train", 600)
+    assert examples("--limit", 7) == ("test", 7)
+    other = other_file(tmp_path)
+    assert examples("--data", other) == ("train", 40)  # it has no test examples
+    refused(run("predict", trained, "--data", other, "--split", "test"), "no test examples")
+
+
+def test_the_reliability_diagram(trained: Path, tmp_path: Path) -> None:
+    plot = tmp_path / "reliability.svg"
+    arguments = ["predict", trained, "--samples", 2, "--plot", plot]
+    result = run(*arguments)
+    assert result.exit_code == 0, result.output
+    assert str(plot) in result.stdout.replace("\n", "")
+    assert ElementTree.parse(plot).getroot().tag.endswith("svg")
+    first = plot.read_bytes()
+    run(*arguments)
+    assert plot.read_bytes() == first
+
+
+def test_data_that_does_not_fit(trained: Path, tmp_path: Path) -> None:
+    base = ["predict", trained, "--samples", 1]
+    wide = other_file(tmp_path, shape=(5, 4))
+    refused(run(*base, "--data", wide), "(4, 4)", "(5, 4)")
+    refused(run(*base, "--ood", wide), "(4, 4)", "(5, 4)")
+    refused(run(*base, "--data", other_file(tmp_path, k=5)), "3 classes", "has 5")
+    assert run(*base, "--ood", other_file(tmp_path, k=5)).exit_code == 0  # labels play no part
+    refused(run(*base, "--data", tmp_path / "none.npz"), "none.npz")
+    refused(run(*base, "--ood", "fashion-mnst"), "did you mean 'fashion-mnist'")
+
+
+def test_checkpoints_that_cannot_be_used(trained: Path, tmp_path: Path) -> None:
+    refused(run("predict", tmp_path / "none.pt"), "No such file")
+    bad = tmp_path / "bad.pt"
+    bad.write_bytes(b"hello")
+    refused(run("predict", bad), "not a pacbound checkpoint")
+    content = torch.load(trained, weights_only=True)
+    torch.save({**content, "training": {"step": 1}}, bad)
+    refused(run("predict", bad), "not finished", "--resume")
+    content["posterior"]["module.1.posteriors.affine.mean"][0, 0] = torch.nan
+    torch.save(content, bad)
+    refused(run("predict", bad), "NaN")
+
+
+def test_places_that_cannot_be_written(
+    trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "file"
+    file.write_text("")
+    base = ["predict", trained, "--samples", 1]
+    refused(run(*base, "-o", file / "a.npz"), "cannot write")
+    refused(run(*base, "-o", tmp_path), "it is a folder")
+    refused(run(*base, "--plot", file / "a.svg"), "cannot write")
+    refused(run(*base, "--plot", tmp_path / "a.bmp"), ".svg, .png or .pdf")
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    refused(run(*base, "--plot", tmp_path / "a.svg"), "pacbound[plots]")
+    assert not list(tmp_path.glob("a.*"))
+
+
+def test_bad_options(trained: Path) -> None:
+    for options in (
+        ["--samples", 0],
+        ["--limit", 0],
+        ["--split", "validation"],
+        ["--samples", "x"],
+    ):
+        refused(run("predict", trained, *options), str(options[0]))
