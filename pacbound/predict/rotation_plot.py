@@ -75,7 +75,15 @@ def _lines(panel: Axes, one: Sweep, palette: Sequence[tuple[float, float, float]
     for k in classes:
         style: dict[str, Any] = {"color": palette[k % len(palette)]}
         panel.fill_between(degrees, low[:, k], high[:, k], alpha=0.18, linewidth=0, **style)
-        panel.plot(degrees, one.probabilities[:, :, k].T, ".", markersize=2, alpha=0.4, **style)
+        panel.plot(
+            degrees,
+            one.probabilities[:, :, k].T,
+            ".",
+            markersize=2,
+            alpha=0.4,
+            rasterized=True,
+            **style,
+        )
         panel.plot(degrees, mean[:, k], linewidth=2.8 if k == one.label else 1.4, **style)
     panel.set_ylim(-0.03, 1.03)
     panel.tick_params(labelbottom=False, bottom=False)
