@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -156,7 +157,7 @@ def test_a_checkpoint_predicts_the_same_each_time(
     tiny_settings: Settings, tiny_data: Dataset, tmp_path: Path
 ) -> None:
     path = tmp_path / "tiny.pt"
-    train(tiny_settings, tiny_data, path)
+    train(dataclasses.replace(tiny_settings, epochs=40), tiny_data, path)
     assert tiny_data.test_inputs is not None
     first, second = (
         Predictor.of(path, tiny_data).predict(tiny_data.test_inputs, 6) for _ in range(2)
@@ -165,7 +166,7 @@ def test_a_checkpoint_predicts_the_same_each_time(
     seed = Predictor.of(path, tiny_data).seed
     assert seed == derive("prediction", file_digest(path), tiny_data.sha256)
     accuracy = (first.probabilities.argmax(1) == tiny_data.test_labels).mean()
-    assert accuracy > 0.5  # of three classes, after three epochs
+    assert accuracy > 0.5  # of three classes; the networks differ from run to run with the path
 
 
 def test_an_unfinished_checkpoint_is_refused(
