@@ -229,8 +229,9 @@ def choice(name: str, value: Any) -> Record:
 
 def required_choices(depth: int) -> list[str]:
     """The names of the knobs of a prior, each to be paid for."""
-    names = ["network", "seed", "initializer", *list(CHOICES)[2:]]
-    return [*names, "depth", *(f"width.{layer + 1}" for layer in range(depth))]
+    first, *others = CHOICES
+    sizes = ("depth", *(f"width.{layer + 1}" for layer in range(depth)))
+    return [first, "seed", *others, *sizes]
 
 
 def _check_choices(prior: Record) -> None:
