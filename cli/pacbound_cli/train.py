@@ -56,6 +56,20 @@ def train(
       pacbound train mlp-600 --posterior diag --epochs 20 -o diag.pt
       pacbound train mlp-600 --data mine.npz --set hidden=[200] --set smoothing=0
     """
+    run_training(recipe, overrides, resume, force, output, threads, as_json, flags)
+
+
+def run_training(
+    recipe: str,
+    overrides: tuple[str, ...],
+    resume: bool,
+    force: bool,
+    output: Path | None,
+    threads: int | None,
+    as_json: bool,
+    flags: dict[str, Any],
+) -> Path:
+    """Train a recipe with options in place of its settings; the checkpoint's path."""
     from pacbound.data import load
     from pacbound.errors import BadInput
     from pacbound.files import ensure_writable
@@ -91,6 +105,7 @@ def train(
     else:
         click.echo(f"{path}: bound {last.bound:.2%} (risk {last.risk:.2%}, KL {last.kl:.0f})")
         click.echo(f"next: pacbound certify {path}")
+    return path
 
 
 @contextmanager

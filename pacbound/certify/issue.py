@@ -104,6 +104,10 @@ def certify(path: Path, data: Dataset, request: Request, report: Report = silent
         raise BadInput(f"{data.name} has {data.m} examples; the bound needs at least {SMALLEST_M}")
     checkpoint = Checkpoint.load(path)
     settings = checkpoint.settings
+    if settings.posterior == "point":
+        raise BadInput("a point has no noise: its KL to any prior is infinite, so is its bound")
+    if settings.batch_norm:
+        raise BadInput("batch normalisation learns statistics of the data outside the posterior")
     problem = posterior_of(checkpoint, data, request.allow_other_data)
     training = train_command(settings, path)  # refused now, if at all, and not after sampling
     digest = file_digest(path)

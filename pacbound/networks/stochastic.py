@@ -80,10 +80,14 @@ class StochasticLayer(nn.Module):
 
 
 class StochasticConvolution(StochasticLayer):
-    """A convolution with channels last: 1.7 times as fast on a CPU for LeNet-5's second one."""
+    """A convolution with channels last, which a CPU convolves and pools faster.
+
+    The kernel is cloned: a kernel of one channel already counts as contiguous with its channels
+    last, and would leave the outputs, and all that follows, in the other layout.
+    """
 
     def apply_drawn(self, inputs: Tensor, parameters: dict[str, Tensor]) -> Tensor:
-        weight = parameters["weight"].contiguous(memory_format=torch.channels_last)
+        weight = parameters["weight"].clone(memory_format=torch.channels_last)
         return super().apply_drawn(inputs, {**parameters, "weight": weight})
 
 

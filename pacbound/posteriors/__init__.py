@@ -14,6 +14,7 @@ from pacbound.posteriors.diag import Diag
 from pacbound.posteriors.k_diag import KDiag
 from pacbound.posteriors.k_linear import KLinear
 from pacbound.posteriors.k_nonlinear import KNonlinear
+from pacbound.posteriors.point import Point
 
 __all__ = [
     "POSTERIORS",
@@ -22,6 +23,7 @@ __all__ = [
     "KDiag",
     "KLinear",
     "KNonlinear",
+    "Point",
     "Posterior",
     "posterior_named",
 ]
@@ -33,6 +35,7 @@ POSTERIORS: dict[str, type[Posterior]] = {
     "k-diag": KDiag,
     "k-linear": KLinear,
     "k-nonlinear": KNonlinear,
+    "point": Point,
 }
 
 

@@ -39,15 +39,15 @@ def recipe(name: str, overrides: Mapping[str, Any] | None = None) -> Settings:
     """
     given = dict(overrides or {})
     values = {**_values(name), "recipe": name}
-    # What differs for a posterior belongs to our own protocol; another one replaces it.
     posteriors, protocols = values.pop("posteriors", {}), values.pop("protocols", {})
     protocol = given.setdefault("protocol", OURS)
-    if protocol == OURS:
-        special = posteriors.get(str(given.get("posterior", values["posterior"])), {})
-    elif protocol in [*protocols]:
-        special = protocols[protocol]
-    else:
-        raise unknown_name("protocol", str(protocol), [OURS, *protocols])
+    if protocol != OURS:
+        if protocol not in [*protocols]:
+            raise unknown_name("protocol", str(protocol), [OURS, *protocols])
+        # What differs for a posterior belongs to our own protocol; another has its own, or none.
+        values |= protocols[protocol]
+        posteriors = values.pop("posteriors", {})
+    special = posteriors.get(str(given.get("posterior", values["posterior"])), {})
     return Settings.from_mapping({**values, **special, **given})
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import MISSING, asdict, dataclass, fields
 from typing import Any
 
 from pacbound.errors import BadInput, unknown_name
@@ -80,6 +80,13 @@ class Settings:
     averaging: float
     delta: float
     seed: int
+    # variational inference: a prior of fixed variance, and the ELBO as the objective
+    fixed_variance: float = 1.0  # of the prior, where prior_variance is fixed
+    start: str = "prior"  # the posterior's mean: the prior's centre, or an initializer
+    beta: float = 1.0  # the weight of KL in the ELBO
+    beta_annealing: int = 0  # iterations in which it grows from 0
+    augmentation: str = "none"
+    batch_norm: bool = False
 
     def __post_init__(self) -> None:
         for name, (valid, expected) in _RULES.items():
@@ -87,6 +94,8 @@ class Settings:
                 raise BadInput(f"setting {name} must be {expected}, not {getattr(self, name)!r}")
         if self.linear_epochs and self.posterior != "k-nonlinear":
             raise BadInput("setting linear_epochs is for k-nonlinear: other posteriors are linear")
+        if self.batch_norm and self.network != "vgg":
+            raise BadInput("setting batch_norm is for vgg")
         if self.network == "lenet" and len(self.hidden) != 3:
             raise BadInput(
                 "setting hidden must have three sizes for lenet, such as [20, 50, 500]: "
@@ -100,11 +109,14 @@ class Settings:
         for key in values:
             if key not in names:
                 raise unknown_name("setting", str(key), names)
-        missing = [name for name in names if name not in values]
+        needed = [field.name for field in fields(cls) if field.default is MISSING]
+        missing = [name for name in needed if name not in values]
         if missing:
             raise BadInput(f"the settings lack {', '.join(missing)}")
         converted = dict(values)
         for field in fields(cls):
+            if field.name not in converted:
+                continue
             value = converted[field.name]
             if field.type == "tuple[int, ...]" and isinstance(value, list):
                 converted[field.name] = tuple(value)
@@ -125,7 +137,7 @@ _RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
     "recipe": (lambda value: isinstance(value, str), "a name"),
     "protocol": (lambda value: isinstance(value, str), "the name of a protocol"),
     "data": (lambda value: isinstance(value, str) and bool(value), "a data set or a path"),
-    "network": (_one_of("mlp", "lenet"), "mlp or lenet"),
+    "network": (_one_of("mlp", "lenet", "vgg"), "mlp, lenet or vgg"),
     "hidden": (_sizes, "a list of positive layer sizes, such as [600] or [600, 600]"),
     "initializer": (lambda value: isinstance(value, str), "the name of an initializer"),
     "prior_seed": (_whole(0), "a whole number of 0 or more"),
@@ -137,7 +149,13 @@ _RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
     "trials": (_whole(1), "a whole number of 1 or more"),
     "posterior": (lambda value: isinstance(value, str), "the name of a posterior"),
     "objective": (lambda value: isinstance(value, str), "the name of an objective"),
-    "prior_variance": (_one_of("profiled", "trained"), "profiled or trained"),
+    "prior_variance": (_one_of("profiled", "trained", "fixed"), "profiled, trained or fixed"),
+    "fixed_variance": (_positive, "a positive number"),
+    "start": (lambda value: isinstance(value, str), "prior, or the name of an initializer"),
+    "beta": (_between(0, 1e6), "a number of 0 or more"),
+    "beta_annealing": (_whole(0), "a whole number of iterations"),
+    "augmentation": (_one_of("none", "flip-crop"), "none or flip-crop"),
+    "batch_norm": (lambda value: isinstance(value, bool), "true or false"),
     "initial_scale": (_scales, "a positive number, or one for each layer"),
     "flow": (_one_of("iaf", "realnvp"), "iaf or realnvp"),
     "flow_hidden": (_sizes, "a list of positive layer sizes, such as [128]"),

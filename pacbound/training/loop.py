@@ -21,6 +21,7 @@ from pacbound.networks.initializers import tensors_digest
 from pacbound.recipes import Settings
 from pacbound.recipes.choices import prior_choices
 from pacbound.seeds import Noise, TrainingNoise, derive
+from pacbound.training.augmentation import flip_and_crop
 from pacbound.training.averaging import PolyakAverage
 from pacbound.training.checkpoints import Checkpoint, restore_posterior
 from pacbound.training.log import EpochRecord, TrainingLog, log_path
@@ -114,15 +115,24 @@ class _Run:
         self.labels = torch.from_numpy(data.train_labels)
         problem = build(settings, data)
         self.network, self.center = problem.network, problem.center
+        variational = settings.objective == "elbo"
         self.prior_variance = PriorVariance(
             self.network,
             self.center,
             settings.variance_groups,
-            settings.prior_variance == "profiled",
+            settings.prior_variance,
             settings.initial_scale,
-            Tail(settings.kl_samples, settings.delta / 5),
+            None if variational else Tail(settings.kl_samples, settings.delta / 5),
+            settings.fixed_variance,
         )
-        self.objective = objective_named(settings.objective, data.m, settings.delta)
+        self.objective = objective_named(
+            settings.objective,
+            data.m,
+            settings.delta,
+            classes=data.classes,
+            beta=settings.beta,
+            annealing=settings.beta_annealing,
+        )
         self.modules = torch.nn.ModuleList([self.network, self.prior_variance, self.objective])
         rate, schedule = settings.learning_rate, settings.schedule
         last = settings.flow_learning_rate if settings.posterior == "k-nonlinear" else rate
@@ -168,7 +178,9 @@ class _Run:
             rate = phase.learning_rate * SCHEDULES[phase.schedule](done)
             for group in self.optimizer.param_groups:
                 group["lr"] = rate
-            surrogate, errors, kl_now, objective = self._step(chosen, None if warm else source)
+            surrogate, errors, kl_now, objective = self._step(
+                chosen, None if warm else source, source
+            )
             if not math.isfinite(objective):
                 raise BadInput(
                     f"training diverged in epoch {epoch} (the objective is {objective}); "
@@ -183,10 +195,15 @@ class _Run:
         surrogate, risk, objective = (total / seen).tolist()
         return self._figures(phase.name, surrogate, risk, objective, rate)
 
-    def _step(self, chosen: Tensor, source: Noise | None) -> tuple[float, int, float, float]:
+    def _step(
+        self, chosen: Tensor, source: Noise | None, augmentation: Noise
+    ) -> tuple[float, int, float, float]:
         self.optimizer.zero_grad(set_to_none=True)
         labels = self.labels[chosen]
-        logits = self.network(self.inputs[chosen], source, self.settings.weight_draws)
+        inputs = self.inputs[chosen]
+        if self.settings.augmentation == "flip-crop":
+            inputs = flip_and_crop(inputs, augmentation)
+        logits = self.network(inputs, source, self.settings.weight_draws)
         surrogate = functional.cross_entropy(logits, labels) / math.log(self.data.classes)
         if source is None:
             kl, objective = torch.zeros(()), surrogate

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from typing import Any
 
@@ -66,6 +67,30 @@ class Quadratic(Objective):
         return value
 
 
+class Elbo(Objective):
+    """Variational inference: the negative evidence lower bound per example, in nats.
+
+    Arguments:
+        beta: The weight of KL.
+        annealing: Steps in which that weight grows linearly from 0.
+    """
+
+    steps: Tensor
+
+    def __init__(self, m: int, delta: float, classes: int, beta: float, annealing: int) -> None:
+        super().__init__(m, delta)
+        self.nats_of_guessing = math.log(classes)  # the surrogate risk is in units of this
+        self.beta = beta
+        self.annealing = annealing
+        self.register_buffer("steps", torch.zeros((), dtype=torch.int64))
+
+    def forward(self, risk: Tensor, nats: Tensor) -> Tensor:
+        grown = min(1.0, self.steps.item() / self.annealing) if self.annealing else 1.0
+        if torch.is_grad_enabled():
+            self.steps += 1
+        return risk * self.nats_of_guessing + self.beta * grown * nats / self.m
+
+
 class _BernoulliKLInverse(torch.autograd.Function):
     """p = kl⁻¹(risk, complexity), differentiated implicitly."""
 
@@ -104,8 +129,10 @@ OBJECTIVES: dict[str, type[Objective]] = {
 }
 
 
-def objective_named(name: str, m: int, delta: float) -> Objective:
-    """The objective of that name."""
+def objective_named(name: str, m: int, delta: float, **elbo: Any) -> Objective:
+    """The objective of that name; `elbo` has the number of classes and what the ELBO needs."""
+    if name == "elbo":
+        return Elbo(m, delta, **elbo)
     if name not in OBJECTIVES:
-        raise unknown_name("objective", name, OBJECTIVES)
+        raise unknown_name("objective", name, [*OBJECTIVES, "elbo"])
     return OBJECTIVES[name](m, delta)

@@ -39,10 +39,11 @@ class PriorVariance(nn.Module):
         network: The stochastic network.
         center: The prior's centre, by parameter name.
         grouping: "layer" or "network": what shares one variance.
-        profiled: With λ = T/d, where KL is smallest, instead of a trained λ.
+        mode: "profiled": λ = T/d, where KL is smallest; "trained"; or "fixed", off the grid.
         scales: The posterior's scales at the start, of all layers or of each: a trained λ
             starts with their mean square.
-        tail: How the certificate will sample the KL.
+        fixed: λ where it is fixed.
+        tail: How the certificate will sample the KL; None to leave its allowance out.
     """
 
     def __init__(
@@ -50,9 +51,10 @@ class PriorVariance(nn.Module):
         network: StochasticNetwork,
         center: dict[str, Tensor],
         grouping: str,
-        profiled: bool,
+        mode: str,
         scales: Sequence[float],
-        tail: Tail,
+        tail: Tail | None,
+        fixed: float = 1.0,
     ) -> None:
         super().__init__()
         posteriors = list(network.posteriors(center))
@@ -62,7 +64,8 @@ class PriorVariance(nn.Module):
         ]
         self.sizes = [sum(q.mean.numel() for q, _ in group) for group in self._groups]
         self.log_variance: nn.Parameter | None = None
-        if not profiled:
+        self._fixed = math.log(fixed) if mode == "fixed" else None
+        if mode == "trained":
             names = list(network.layers)
             squares = dict(zip(names, [s**2 for s in scales] * len(names), strict=False))
             starts = [sum(squares[layer] for layer in layers) / len(layers) for layers in groups]
@@ -72,14 +75,17 @@ class PriorVariance(nn.Module):
 
     def second_moments(self) -> list[Tensor]:
         """T = E‖W − Θ0‖² of every group, or what the certificate would put in its place."""
-        moments = []
-        for group, lipschitz in zip(self._groups, self.lipschitz(), strict=True):
-            moment = torch.stack([q.second_moment(center) for q, center in group]).sum()
-            if lipschitz is not None:
-                share = self._tail.delta / len(self._groups)
-                moment = second_moment_limit(moment, lipschitz, self._tail.samples, share)
-            moments.append(moment)
-        return moments
+        moments = [
+            torch.stack([q.second_moment(center) for q, center in group]).sum()
+            for group in self._groups
+        ]
+        if self._tail is None:
+            return moments
+        share = self._tail.delta / len(self._groups)
+        return [
+            moment if L is None else second_moment_limit(moment, L, self._tail.samples, share)
+            for moment, L in zip(moments, self.lipschitz(), strict=True)
+        ]
 
     def lipschitz(self) -> list[Tensor | None]:
         """The estimated Lipschitz constant of every group; None where it is Gaussian."""
@@ -94,6 +100,8 @@ class PriorVariance(nn.Module):
 
     def log_variances(self, second_moments: Sequence[Tensor]) -> list[Tensor]:
         """log λ of every group, no larger than the grid allows."""
+        if self._fixed is not None:
+            return [torch.full_like(t, self._fixed) for t in second_moments]
         if self.log_variance is None:
             free = [(t / d).log() for t, d in zip(second_moments, self.sizes, strict=True)]
         else:
@@ -114,6 +122,8 @@ class PriorVariance(nn.Module):
                 )
             ]
         ).sum()
+        if self._fixed is not None:  # nothing was chosen
+            return kl, torch.zeros(())
         # λ is at most λ_1; the clamp is for the rounding of its logarithm.
         indices = [(B * (math.log(C) - value)).clamp(min=1) for value in log_variances]
         return kl, torch.stack([index_cost(index) for index in indices]).sum()

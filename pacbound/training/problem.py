@@ -12,6 +12,7 @@ from pacbound.networks.initializers import prior_center
 from pacbound.networks.input_map import map_inputs
 from pacbound.networks.lenet import lenet
 from pacbound.networks.mlp import mlp
+from pacbound.networks.vgg import vgg
 from pacbound.networks.stochastic import StochasticNetwork
 from pacbound.posteriors import posterior_named
 from pacbound.recipes import Settings
@@ -23,6 +24,8 @@ def plain_network(settings: Settings, input_shape: tuple[int, ...], classes: int
     """The network of the settings, for inputs of a shape and a number of classes."""
     if settings.network == "lenet":
         return lenet(input_shape, settings.hidden, classes)
+    if settings.network == "vgg":
+        return vgg(input_shape, settings.hidden, classes, settings.batch_norm)
     return mlp(input_shape, settings.hidden, classes)
 
 
@@ -50,4 +53,7 @@ def build(settings: Settings, data: Dataset) -> Problem:
         steps=settings.flow_steps,
         seed=str(settings.seed),
     )
-    return Problem(StochasticNetwork(module, center, family, settings.initial_scale), center)
+    mean = center
+    if settings.start != "prior":
+        mean = prior_center(module, settings.start, settings.prior_seed)
+    return Problem(StochasticNetwork(module, mean, family, settings.initial_scale), center)

@@ -1,0 +1,48 @@
+"""VGG-16 in the small form of "Noisy Natural Gradient as Variational Inference"."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from torch import nn
+
+from pacbound.errors import BadInput
+
+__all__ = ["BLOCKS", "vgg"]
+
+BLOCKS = (2, 2, 3, 3, 3)  # convolutions in each block
+
+
+def vgg(
+    input_shape: Sequence[int], channels: Sequence[int], classes: int, batch_norm: bool
+) -> nn.Module:
+    """Five blocks of 3×3 convolutions, each pooled by 2, then one dense layer.
+
+    Batch normalisation has no weights of its own: what it learns of the data are running means
+    and variances, which is why such a network cannot be certified.
+
+    Arguments:
+        channels: Of every block; VGG-16 here has 32, 64, 128, 256, 256.
+
+    Example:
+        >>> sum(p.numel() for p in vgg((3, 32, 32), [32, 64, 128, 256, 256], 10, True).parameters())
+        3682730
+    """
+    if len(channels) != len(BLOCKS):
+        raise BadInput(f"vgg needs {len(BLOCKS)} numbers of channels, not {len(channels)}")
+    if len(input_shape) != 3 or min(input_shape[1:]) < 32:
+        raise BadInput(
+            f"vgg needs colour images of 32×32 or more; these inputs have shape {tuple(input_shape)}"
+        )
+    layers: list[nn.Module] = []
+    before = input_shape[0]
+    for convolutions, after in zip(BLOCKS, channels, strict=True):
+        for _ in range(convolutions):
+            layers.append(nn.Conv2d(before, after, 3, padding=1))
+            if batch_norm:
+                layers.append(nn.BatchNorm2d(after, affine=False))
+            layers.append(nn.ReLU())
+            before = after
+        layers.append(nn.MaxPool2d(2))
+    left = (input_shape[1] >> len(BLOCKS)) * (input_shape[2] >> len(BLOCKS))
+    return nn.Sequential(*layers, nn.Flatten(), nn.Linear(before * left, classes))

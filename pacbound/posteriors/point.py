@@ -1,0 +1,38 @@
+"""Point: no noise at all, the ordinary network that others are compared with."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from pacbound.flows.lipschitz import Norm, T
+from pacbound.posteriors.base import Posterior
+
+__all__ = ["Point"]
+
+
+class Point(Posterior):
+    """W = M. Its KL to a Gaussian prior is infinite: only the part that M moves counts in
+    training, which is the usual L2 penalty, and no certificate can be issued.
+    """
+
+    def __init__(self, center: Tensor, scale: float) -> None:
+        super().__init__(center)
+
+    def noise(self, standard_normal: Tensor) -> Tensor:
+        return torch.zeros_like(self.mean)
+
+    def log_det(self) -> Tensor:
+        return torch.zeros(())
+
+    def trace(self) -> Tensor:
+        return torch.zeros(())
+
+    def lipschitz(self, norm: Norm[T]) -> T:
+        return norm(torch.zeros(1, 1))
+
+    def scales(self) -> list[Tensor]:
+        return []
+
+    def local_noise(self, inputs: Tensor, standard_normal: Tensor) -> Tensor:
+        return torch.zeros_like(standard_normal)
