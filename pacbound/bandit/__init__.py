@@ -1,0 +1,1 @@
+"""Contextual bandits: problems, agents, and the play of one on the other."""
