@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
+    from pacbound.data.fetching import Fetched
     from pacbound.data.sources import Progress
 
 __all__ = ["data", "fetching_bar"]
@@ -36,19 +37,19 @@ def data() -> None:
 @data.command("list")
 @_as_json
 def list_(as_json: bool) -> None:
-    """Show every named data set and whether it is in the cache.
+    """Show every named data set and bandit problem, and whether it is in the cache.
 
     \b
     Examples:
       pacbound data list
       pacbound data list --json
     """
-    from pacbound.data import catalogue
+    from pacbound.data import catalogue, raw_catalogue
     from pacbound.data.cache import is_cached
 
-    entries = catalogue().values()
+    entries, raw_entries = catalogue().values(), raw_catalogue().values()
     if as_json:
-        rows = [
+        rows: list[dict[str, object]] = [
             {
                 "name": entry.name,
                 "title": entry.title,
@@ -60,13 +61,25 @@ def list_(as_json: bool) -> None:
             }
             for entry in entries
         ]
+        rows += [
+            {
+                "name": raw.name,
+                "title": raw.title,
+                "rows": raw.rows,
+                "bytes": raw.size,
+                "cached": is_cached(raw),
+            }
+            for raw in raw_entries
+        ]
         click.echo(json.dumps(rows, indent=2, ensure_ascii=False))
         return
 
     from rich.console import Console
     from rich.table import Table
 
-    table = Table("name", "what")
+    table = Table()
+    table.add_column("name", no_wrap=True)
+    table.add_column("what")
     for column in ("train", "test", "classes", "size"):
         table.add_column(column, justify="right")
     table.add_column("cached")
@@ -80,6 +93,10 @@ def list_(as_json: bool) -> None:
             f"{entry.size / 1e6:.1f} MB",
             "yes" if is_cached(entry) else "no",
         )
+    for raw in raw_entries:
+        size = f"{raw.size / 1e6:.1f} MB"
+        cached = "yes" if is_cached(raw) else "no"
+        table.add_row(raw.name, raw.title, f"{raw.rows:,}", "", "", size, cached)
     Console().print(table)
 
 
@@ -92,12 +109,16 @@ def get(name: str, as_json: bool) -> None:
     \b
     Examples:
       pacbound data get mnist
+      pacbound data get covertype
       PACBOUND_DATA=/big/disk pacbound data get fashion-mnist --json
     """
-    from pacbound.data import fetch, load
+    from pacbound.data import fetch, load, raw_catalogue
 
     with fetching_bar() as progress:
         fetched = fetch(name, progress)
+    if name in raw_catalogue():
+        _show_files(fetched, as_json)
+        return
     examples = load(name)
     if as_json:
         result = {
@@ -116,6 +137,22 @@ def get(name: str, as_json: bool) -> None:
         click.echo(f"from {', '.join(fetched.sources)}, in {fetched.folder}")
 
 
+def _show_files(fetched: Fetched, as_json: bool) -> None:
+    """Say where the files of a bandit problem are."""
+    files = list(fetched.contents)
+    if as_json:
+        result = {
+            "name": fetched.name,
+            "files": files,
+            "sources": list(fetched.sources),
+            "folder": str(fetched.folder),
+        }
+        click.echo(json.dumps(result, indent=2))
+    else:
+        click.echo(f"{fetched.name}: {', '.join(files)}")
+        click.echo(f"from {', '.join(fetched.sources)}, in {fetched.folder}")
+
+
 @data.command()
 @click.argument("name")
 @click.argument("files", nargs=-1, required=True, metavar="FILE…", type=click.Path(path_type=Path))
@@ -130,6 +167,7 @@ def add(name: str, files: tuple[Path, ...], as_json: bool) -> None:
     Examples:
       pacbound data add mnist train-images-idx3-ubyte.gz train-labels-idx1-ubyte.gz
       pacbound data add fashion-mnist ~/Downloads/*-ubyte.gz
+      pacbound data add jester jester-data-1.zip
     """
     from pacbound.data import add as add_files
 

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from pacbound.data.entry import CanonicalFile, Entry
+from pacbound.data.entry import CanonicalFile, Published
 from pacbound.errors import BadInput
 from pacbound.files import write_whole
 
@@ -25,17 +25,17 @@ def cache_folder() -> Path:
     return Path(platformdirs.user_cache_dir("pacbound"))
 
 
-def folder_of(entry: Entry) -> Path:
+def folder_of(entry: Published) -> Path:
     """Where the files of a data set are kept."""
     return cache_folder() / entry.folder
 
 
-def path_of(entry: Entry, file: CanonicalFile) -> Path:
+def path_of(entry: Published, file: CanonicalFile) -> Path:
     """Where a file of a data set is kept."""
     return folder_of(entry) / file.name
 
 
-def is_cached(entry: Entry) -> bool:
+def is_cached(entry: Published) -> bool:
     """Whether all files are there in the right size (the hash is checked when they are read)."""
     try:
         return all(path_of(entry, file).stat().st_size == file.size for file in entry.files)
@@ -43,7 +43,7 @@ def is_cached(entry: Entry) -> bool:
         return False
 
 
-def intact(entry: Entry) -> set[str]:
+def intact(entry: Published) -> set[str]:
     """The names of the cached files that are what they should be."""
     names = set()
     for file in entry.files:
@@ -68,7 +68,7 @@ class CachedFiles(Mapping[str, bytes]):
     So memory holds one file at a time, however large the data set is.
     """
 
-    def __init__(self, entry: Entry) -> None:
+    def __init__(self, entry: Published) -> None:
         self._entry = entry
         self._files = {file.name: file for file in entry.files}
 
@@ -90,7 +90,7 @@ class CachedFiles(Mapping[str, bytes]):
         return len(self._files)
 
 
-def keep(entry: Entry, contents: Mapping[str, bytes]) -> None:
+def keep(entry: Published, contents: Mapping[str, bytes]) -> None:
     """Write checked files to the cache.
 
     Two processes may do this at once: each file is written whole and both write the same bytes.

@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Protocol
 
 from pacbound.data.dataset import Dataset
 from pacbound.data.sources import Source
 
-__all__ = ["CanonicalFile", "Entry"]
+__all__ = ["CanonicalFile", "Entry", "Published", "RawEntry"]
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,26 @@ class CanonicalFile:
     def matches(self, content: bytes) -> bool:
         """Whether these bytes are the published file."""
         return len(content) == self.size and hashlib.sha256(content).hexdigest() == self.sha256
+
+
+class Published(Protocol):
+    """Published files under a name: what fetching and the cache need to know of them."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def folder(self) -> str:
+        """The folder of the files in the cache."""
+        ...
+
+    @property
+    def files(self) -> tuple[CanonicalFile, ...]: ...
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        """Where to look for the files, in this order."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -43,6 +64,27 @@ class Entry:
     def folder(self) -> str:
         """The folder of its files in the cache."""
         return self.cut_from or self.name
+
+    @property
+    def size(self) -> int:
+        """Bytes of all its files."""
+        return sum(file.size for file in self.files)
+
+
+@dataclass(frozen=True)
+class RawEntry:
+    """Named files that are no labelled examples: what a bandit problem is made from."""
+
+    name: str
+    title: str
+    rows: int
+    files: tuple[CanonicalFile, ...]
+    sources: tuple[Source, ...]  # asked in this order
+
+    @property
+    def folder(self) -> str:
+        """The folder of its files in the cache."""
+        return self.name
 
     @property
     def size(self) -> int:

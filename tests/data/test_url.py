@@ -23,6 +23,10 @@ class Server(BaseHTTPRequestHandler):
             self.send_header("Content-Length", str(len(packed)))
             self.end_headers()
             self.wfile.write(packed)
+        elif self.path == "/plain/file":
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(CONTENT)
         elif self.path == "/broken/file.gz":
             self.send_response(200)
             self.send_header("Content-Length", str(len(packed) + 1000))
@@ -63,6 +67,11 @@ def test_a_file_is_downloaded_and_decompressed(address):
     description, done, total = seen[-1]
     assert description == "downloading file.gz"
     assert done == total == len(gzip.compress(CONTENT))
+
+
+def test_a_file_without_compression_is_taken_as_it_is(address):
+    source = Mirrors((f"{address}/gone/", f"{address}/plain/"), suffix="")
+    assert source.read(["file"], lambda *report: None) == {"file": CONTENT}
 
 
 @pytest.mark.parametrize("first", ["gone", "broken", "portal"])

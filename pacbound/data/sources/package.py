@@ -18,7 +18,7 @@ from pathlib import Path
 from pacbound.data.sources import Progress, SourceFailed
 from pacbound.data.sources.archives import read_members
 
-__all__ = ["Package", "as_it_is", "run_client"]
+__all__ = ["Package", "as_it_is", "run_client", "without_header"]
 
 _PATIENCE = 600.0  # seconds for one download
 
@@ -28,6 +28,14 @@ Decode = Callable[[Mapping[str, bytes]], Mapping[str, bytes]]
 def as_it_is(members: Mapping[str, bytes]) -> Mapping[str, bytes]:
     """The decoder for members that are the canonical files: only the folder's name goes."""
     return {Path(name).name: content for name, content in members.items()}
+
+
+def without_header(content: bytes, where: str) -> bytes:
+    """A table without the line of names on top; `where` names it in errors."""
+    _, line_end, rows = content.partition(b"\n")
+    if not line_end:
+        raise SourceFailed(f"{where} has no header line")
+    return rows
 
 
 @dataclass(frozen=True)

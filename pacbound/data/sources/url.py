@@ -27,9 +27,13 @@ _PIECE = 1 << 18
 
 @dataclass(frozen=True)
 class Mirrors:
-    """The same gzipped files under several addresses: `address + name + ".gz"`."""
+    """The same files under several addresses: `address + name + suffix`.
+
+    They are gzipped when the suffix is ".gz", and as published when it is empty.
+    """
 
     addresses: tuple[str, ...]
+    suffix: str = ".gz"
 
     @property
     def label(self) -> str:
@@ -38,7 +42,9 @@ class Mirrors:
     def read(self, wanted: Sequence[str], progress: Progress) -> Mapping[str, bytes]:
         return _first_answer(
             self.addresses,
-            lambda address: {name: _fetch(f"{address}{name}.gz", progress) for name in wanted},
+            lambda address: {
+                name: _fetch(f"{address}{name}{self.suffix}", progress) for name in wanted
+            },
         )
 
 
@@ -122,4 +128,5 @@ def _answer(url: str, progress: Progress) -> Iterator[Readable]:
 def _fetch(url: str, progress: Progress) -> bytes:
     with _answer(url, progress) as answer:
         pieces = list(iter(lambda: answer.read(_PIECE), b""))
-    return gunzip(b"".join(pieces), url)
+    content = b"".join(pieces)
+    return gunzip(content, url) if url.endswith(".gz") else content
