@@ -65,7 +65,7 @@ def stochastic_step(
     module = mlp((28, 28), hidden, CLASSES)
     center = prior_center(module, "fan-in-uniform", 0)
     network = StochasticNetwork(module, center, family, [0.05])
-    variance = PriorVariance(network, center, "layer", True, [0.05], Tail(10_000, 0.005))
+    variance = PriorVariance(network, center, "layer", "profiled", [0.05], Tail(10_000, 0.005))
     objective = objective_named("quadratic", M, 0.025)
     optimizer = torch.optim.Adam(network.parameters(), fused=True)
     source = TrainingNoise(derive("benchmark"))

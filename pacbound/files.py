@@ -1,7 +1,8 @@
-"""Files written whole or not at all."""
+"""Files written whole or not at all, and their digests."""
 
 from __future__ import annotations
 
+import hashlib
 import os
 import tempfile
 from collections.abc import Callable
@@ -10,7 +11,7 @@ from typing import BinaryIO
 
 from pacbound.errors import BadInput
 
-__all__ = ["ensure_writable", "write_whole"]
+__all__ = ["ensure_writable", "file_digest", "write_whole"]
 
 
 def write_whole(path: Path, write: Callable[[BinaryIO], object]) -> None:
@@ -48,3 +49,9 @@ def ensure_writable(path: Path) -> None:
             pass
     except OSError as error:
         raise BadInput(f"cannot write {path}: {error.strerror or error}") from error
+
+
+def file_digest(path: Path) -> str:
+    """SHA-256 of a file."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()

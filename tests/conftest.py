@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import hypothesis
 import numpy as np
 import pytest
 import torch
@@ -12,6 +13,8 @@ from pacbound.data import Dataset
 from pacbound.recipes import Settings, recipe
 
 torch.set_num_threads(1)
+hypothesis.settings.register_profile("no deadline", deadline=None)  # a busy machine is not a fault
+hypothesis.settings.load_profile("no deadline")
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

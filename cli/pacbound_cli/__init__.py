@@ -14,6 +14,7 @@ from pacbound_cli.rotate import rotate
 from pacbound_cli.table import table
 from pacbound_cli.train import train
 from pacbound_cli.verify import verify
+from pacbound_cli.vi import vi
 
 __all__ = ["cli", "main"]
 
@@ -35,7 +36,7 @@ def cli(debug: bool) -> None:
     """
 
 
-for command in (train, certify, verify, predict, rotate, table, recipes, data):
+for command in (train, certify, verify, vi, predict, rotate, table, recipes, data):
     cli.add_command(command)
 
 

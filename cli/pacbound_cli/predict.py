@@ -14,7 +14,7 @@ from pacbound_cli.options import json_option, threads_option
 if TYPE_CHECKING:
     from pacbound.predict import Evaluation
 
-__all__ = ["predict"]
+__all__ = ["predict", "show_evaluation"]
 
 
 @click.command()
@@ -109,10 +109,11 @@ def predict(
         result = {"checkpoint": str(checkpoint), "seed": predictor.seed, **evaluation.to_mapping()}
         click.echo(json.dumps(result, indent=1, ensure_ascii=False))
     else:
-        _show(evaluation, [path for path in (output, plot) if path is not None])
+        show_evaluation(evaluation, [path for path in (output, plot) if path is not None])
 
 
-def _show(evaluation: Evaluation, written: list[Path]) -> None:
+def show_evaluation(evaluation: Evaluation, written: list[Path]) -> None:
+    """The figures of merit as a table, and the files that were written."""
     from rich.console import Console
     from rich.table import Table
 

@@ -19,7 +19,7 @@ __all__ = ["table"]
 
 @click.command()
 @click.argument("name")
-@click.option("--network", multiple=True, help="Only this one (mlp-600, …); may be repeated.")
+@click.option("--network", multiple=True, help="Only this one (lenet-5, …); may be repeated.")
 @click.option("--objective", multiple=True, help="Only this one: pinsker, catoni or ours.")
 @click.option("--posterior", multiple=True, help="Only this one: diag, k-diag, k-linear, …")
 @click.option(
@@ -27,7 +27,7 @@ __all__ = ["table"]
 )
 @click.option("--draws", type=click.IntRange(min=1), help="Of certification: see certify.")
 @click.option("--weights", type=click.IntRange(min=1), help="Of certification: see certify.")
-@click.option("--samples", type=click.IntRange(min=1), help="Of certification: see certify.")
+@click.option("--samples", type=click.IntRange(min=1), help="Of certification, or of networks: vi.")
 @click.option(
     "--jobs",
     type=click.IntRange(min=1),
@@ -41,7 +41,7 @@ __all__ = ["table"]
     "--publish",
     type=click.Path(path_type=Path),
     metavar="FOLDER",
-    help="Copy the finished certificates there.",
+    help="Copy the finished certificates, or evaluations, there.",
 )
 @json_option
 def table(
@@ -55,9 +55,9 @@ def table(
     show: bool,
     publish: Path | None,
     as_json: bool,
-    **certification: int | None,
+    **sampling: int | None,
 ) -> None:
-    """Run the table NAME (pac-bayes), or what is missing of it, and print it.
+    """Run the table NAME (pac-bayes or vi), or what is missing of it, and print it.
 
     Every cell is kept in a folder that its settings determine. The same command continues what was
     stopped, by Ctrl-C or worse, and does nothing again that is done; it may run several times at
@@ -69,12 +69,13 @@ def table(
       pacbound table pac-bayes --network mlp-600 --jobs 2
       pacbound table pac-bayes --objective ours --publish certificates
       pacbound table pac-bayes --network lenet-5 --posterior diag --set epochs=2 --weights 500
+      pacbound table vi --network lenet-5 --jobs 2
     """
     from pacbound.files import ensure_writable
     from pacbound.recipes import parse_override
     from pacbound.tables import table_named
-    from pacbound.tables.cell import Selection
     from pacbound.tables.place import Place
+    from pacbound.tables.selection import Selection
 
     chosen = table_named(name)
     selection = Selection(
@@ -82,7 +83,7 @@ def table(
         objective,
         posterior,
         dict(parse_override(text) for text in overrides),
-        {key: value for key, value in certification.items() if value is not None},
+        {key: value for key, value in sampling.items() if value is not None},
     )
     cells = chosen.cells(selection)
     root = folder or Path("runs") / name

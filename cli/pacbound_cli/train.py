@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -17,34 +17,42 @@ if TYPE_CHECKING:
     from pacbound.training.log import EpochRecord
     from pacbound.training.loop import Step
 
-__all__ = ["train"]
+__all__ = ["run_training", "train", "training_options"]
+
+
+def training_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options of every command that trains; what `run_training` takes."""
+    options = [
+        click.option("--epochs", type=int, help="Passes over the data."),
+        click.option(
+            "--seed", type=int, help="Of batches and noise; the prior has its own, prior_seed."
+        ),
+        click.option("--data", help="A data set's name, or the path of an .npz file."),
+        click.option(
+            "--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Any other setting."
+        ),
+        click.option("--resume", is_flag=True, help="Continue the run that left the checkpoint."),
+        click.option("--force", is_flag=True, help="Replace a checkpoint that exists."),
+        click.option(
+            "-o",
+            "--output",
+            type=click.Path(path_type=Path),
+            help="The checkpoint [RECIPE-POSTERIOR.pt].",
+        ),
+        threads_option,
+        json_option,
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
 
 
 @click.command()
 @click.argument("recipe")
 @click.option("--posterior", help="diag, k-diag, k-linear or k-nonlinear.")
 @click.option("--objective", help="quadratic, kl-inverse, catoni, catoni-trained or pinsker.")
-@click.option("--epochs", type=int, help="Passes over the data.")
-@click.option("--seed", type=int, help="Of batches and noise; the prior has its own, prior_seed.")
-@click.option("--data", help="A data set's name, or the path of an .npz file.")
-@click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Any other setting.")
-@click.option("--resume", is_flag=True, help="Continue the run that left the checkpoint.")
-@click.option("--force", is_flag=True, help="Replace a checkpoint that exists.")
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path), help="The checkpoint [RECIPE-POSTERIOR.pt]."
-)
-@threads_option
-@json_option
-def train(
-    recipe: str,
-    overrides: tuple[str, ...],
-    resume: bool,
-    force: bool,
-    output: Path | None,
-    threads: int | None,
-    as_json: bool,
-    **flags: Any,
-) -> None:
+@training_options
+def train(recipe: str, as_json: bool, **options: Any) -> None:
     """Train RECIPE and leave a checkpoint that can be certified.
 
     A run that was stopped, by Ctrl-C or worse, loses at most one epoch: the same command with
@@ -56,7 +64,12 @@ def train(
       pacbound train mlp-600 --posterior diag --epochs 20 -o diag.pt
       pacbound train mlp-600 --data mine.npz --set hidden=[200] --set smoothing=0
     """
-    run_training(recipe, overrides, resume, force, output, threads, as_json, flags)
+    path, last = run_training(recipe, **options)
+    if as_json:
+        click.echo(json.dumps({"checkpoint": str(path), **asdict(last)}))
+    else:
+        click.echo(f"{path}: bound {last.bound:.2%} (risk {last.risk:.2%}, KL {last.kl:.0f})")
+        click.echo(f"next: pacbound certify {path}")
 
 
 def run_training(
@@ -66,10 +79,12 @@ def run_training(
     force: bool,
     output: Path | None,
     threads: int | None,
-    as_json: bool,
-    flags: dict[str, Any],
-) -> Path:
-    """Train a recipe with options in place of its settings; the checkpoint's path."""
+    **flags: Any,
+) -> tuple[Path, EpochRecord]:
+    """Train a recipe with flags and overrides in place of its settings.
+
+    Returns the checkpoint's path and how the last epoch ended.
+    """
     from pacbound.data import load
     from pacbound.errors import BadInput
     from pacbound.files import ensure_writable
@@ -93,36 +108,35 @@ def run_training(
         import torch
 
         torch.set_num_threads(threads)
-    with _training_progress() as (on_step, on_epoch):
+    with _training_progress(settings.objective) as (on_step, on_epoch):
         try:
             run(settings, data, path, resume, on_step, on_epoch)
         except KeyboardInterrupt:
             click.echo(f"stopped; the same command with --resume continues {path}", err=True)
             raise click.exceptions.Exit(130) from None
-    last = TrainingLog(log_path(path)).records()[-1]
-    if as_json:
-        click.echo(json.dumps({"checkpoint": str(path), **asdict(last)}))
-    else:
-        click.echo(f"{path}: bound {last.bound:.2%} (risk {last.risk:.2%}, KL {last.kl:.0f})")
-        click.echo(f"next: pacbound certify {path}")
-    return path
+    return path, TrainingLog(log_path(path)).records()[-1]
 
 
 @contextmanager
-def _training_progress() -> Iterator[tuple[Any, Any]]:
-    """A bar with the live risk, KL and bound on a terminal; one line per epoch elsewhere."""
+def _training_progress(objective: str) -> Iterator[tuple[Any, Any]]:
+    """A bar with live risk, KL and bound on a terminal; one line per epoch elsewhere.
+
+    Variational inference has no bound to show, but the negative ELBO.
+    """
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    def last(figures: EpochRecord | Step) -> str:
+        if objective == "elbo":
+            return f"−ELBO {figures.objective:.4f}"
+        return f"bound {figures.bound:.2%}"
 
     console = Console(stderr=True)
     if not console.is_terminal:
 
         def on_epoch(record: EpochRecord) -> None:
-            click.echo(
-                f"epoch {record.epoch:3d}  risk {record.risk:.4f}  KL {record.kl:6.0f}  "
-                f"bound {record.bound:.4f}  {record.seconds:.0f} s",
-                err=True,
-            )
+            figures = f"risk {record.risk:.2%}  KL {record.kl:6.0f}  {last(record)}"
+            click.echo(f"epoch {record.epoch:3d}  {figures}  {record.seconds:.0f} s", err=True)
 
         yield (lambda step: None), on_epoch
         return
@@ -130,11 +144,11 @@ def _training_progress() -> Iterator[tuple[Any, Any]]:
         TextColumn("epoch {task.fields[epoch]}"),
         BarColumn(),
         TextColumn("risk {task.fields[risk]:.2%}  KL {task.fields[kl]:.0f}"),
-        TextColumn("[bold]bound {task.fields[bound]:.2%}"),
+        TextColumn("[bold]{task.fields[last]}"),
         TimeRemainingColumn(),
     ]
     with Progress(*columns, console=console) as progress:
-        task = progress.add_task("", epoch="-", risk=1.0, kl=0.0, bound=1.0)
+        task = progress.add_task("", epoch="-", risk=1.0, kl=0.0, last="")
 
         def on_step(step: Step) -> None:
             progress.update(
@@ -144,7 +158,7 @@ def _training_progress() -> Iterator[tuple[Any, Any]]:
                 epoch=f"{step.epoch}/{step.epochs}",
                 risk=step.risk,
                 kl=step.kl,
-                bound=step.bound,
+                last=last(step),
             )
 
         yield on_step, (lambda record: None)

@@ -53,12 +53,13 @@ from pacbound.certify.divergence import exact_primitives, sampled_primitives
 from pacbound.certify.risk import BATCH, Examples, errors_per_example, errors_per_weights
 from pacbound.data import Dataset
 from pacbound.errors import BadInput, unknown_name
+from pacbound.files import file_digest
 from pacbound.networks.initializers import tensors_digest
 from pacbound.recipes import Settings
 from pacbound.recipes.choices import declared_trials, prior_choices
 from pacbound.recipes.commands import train_command
 from pacbound.seeds import derive
-from pacbound.training.checkpoints import Checkpoint, file_digest, restore_posterior
+from pacbound.training.checkpoints import Checkpoint, restore_posterior
 from pacbound.training.log import TrainingLog, log_path
 from pacbound.training.problem import Problem, build, network_inputs
 

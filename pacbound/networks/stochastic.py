@@ -11,7 +11,7 @@ from torch.func import functional_call
 from torch.nn import functional
 
 from pacbound.errors import BadInput
-from pacbound.posteriors import Diag, Family, KNonlinear, Posterior
+from pacbound.posteriors import Diag, Family, KNonlinear, Point, Posterior
 from pacbound.seeds import Noise
 
 __all__ = ["StochasticLayer", "StochasticLinear", "StochasticNetwork"]
@@ -20,7 +20,8 @@ __all__ = ["StochasticLayer", "StochasticLinear", "StochasticNetwork"]
 class StochasticLayer(nn.Module):
     """A layer whose parameters are drawn anew in every call, once for each part of the batch.
 
-    Matrices and kernels have a posterior of the given family, vectors (biases) a Diag one.
+    Matrices and kernels have a posterior of the given family, vectors (biases) a Diag one, or a
+    Point where the family is that.
 
     Arguments:
         layer: The plain layer; its own parameter values are not used.
@@ -38,7 +39,7 @@ class StochasticLayer(nn.Module):
         self.draws = 1  # into so many parts the batch is cut
         self.posteriors = nn.ModuleDict(
             {
-                name: (family if value.dim() > 1 else Diag)(value, scale)
+                name: (family if value.dim() > 1 or family is Point else Diag)(value, scale)
                 for name, value in self.pack(center).items()
             }
         )

@@ -32,7 +32,7 @@ def vgg(
         raise BadInput(f"vgg needs {len(BLOCKS)} numbers of channels, not {len(channels)}")
     if len(input_shape) != 3 or min(input_shape[1:]) < 32:
         raise BadInput(
-            f"vgg needs colour images of 32×32 or more; these inputs have shape {tuple(input_shape)}"
+            f"vgg needs colour images of 32×32 or more; these inputs are {tuple(input_shape)}"
         )
     layers: list[nn.Module] = []
     before = input_shape[0]

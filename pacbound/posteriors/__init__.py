@@ -35,12 +35,13 @@ POSTERIORS: dict[str, type[Posterior]] = {
     "k-diag": KDiag,
     "k-linear": KLinear,
     "k-nonlinear": KNonlinear,
-    "point": Point,
 }
 
 
 def posterior_named(name: str, **flow: Any) -> Family:
-    """The posterior family of that name; `flow` describes the flows of K-Nonlinear."""
+    """The posterior family of that name, or "point"; `flow` describes K-Nonlinear's flows."""
+    if name == "point":
+        return Point
     if name not in POSTERIORS:
         raise unknown_name("posterior", name, POSTERIORS)
     return partial(KNonlinear, **flow) if name == "k-nonlinear" else POSTERIORS[name]

@@ -31,6 +31,11 @@ class Posterior(nn.Module, ABC):
         return self.mean.shape
 
     @property
+    def dimensions(self) -> int:
+        """d: the number of directions in which W varies."""
+        return self.mean.numel()
+
+    @property
     def is_gaussian(self) -> bool:
         """Whether W is normal: its second moment is then exact and its noise local."""
         return True

@@ -12,12 +12,18 @@ __all__ = ["Point"]
 
 
 class Point(Posterior):
-    """W = M. Its KL to a Gaussian prior is infinite: only the part that M moves counts in
-    training, which is the usual L2 penalty, and no certificate can be issued.
+    """W = M. Its KL to a Gaussian prior is infinite, so no certificate can be issued.
+
+    Without the directions of noise, of which it has none, what is left of the KL is the usual L2
+    penalty ‖M − Θ0‖²/2λ.
     """
 
     def __init__(self, center: Tensor, scale: float) -> None:
         super().__init__(center)
+
+    @property
+    def dimensions(self) -> int:
+        return 0
 
     def noise(self, standard_normal: Tensor) -> Tensor:
         return torch.zeros_like(self.mean)

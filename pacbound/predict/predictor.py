@@ -15,12 +15,13 @@ from pacbound.certify.chunks import Report, silent
 from pacbound.certify.issue import posterior_of
 from pacbound.data import Dataset
 from pacbound.errors import BadInput
+from pacbound.files import file_digest
 from pacbound.networks.stochastic import StochasticNetwork
 from pacbound.predict.ensemble import Ensemble, ensemble
 from pacbound.predict.entropy import Entropies, entropy
 from pacbound.recipes import Settings
 from pacbound.seeds import Noise, derive
-from pacbound.training.checkpoints import Checkpoint, file_digest
+from pacbound.training.checkpoints import Checkpoint
 from pacbound.training.problem import network_inputs, plain_network
 
 __all__ = ["Prediction", "Predictor", "load_finished"]
@@ -56,7 +57,9 @@ class Predictor:
         """The posterior of a finished checkpoint, for examples of a data set that fits it."""
         checkpoint = load_finished(path)
         problem = posterior_of(checkpoint, data, allow_other_data=True)
-        module = plain_network(checkpoint.settings, data.input_shape, data.classes)
+        module = plain_network(checkpoint.settings, data.input_shape, data.classes).eval()
+        # What is not drawn: the statistics of batch normalisation.
+        module.load_state_dict(dict(problem.network.module.named_buffers()), strict=False)
         seed = derive("prediction", file_digest(path), data.sha256)
         return cls(checkpoint.settings, problem.network, module, seed)
 

@@ -23,7 +23,7 @@ def train_command(settings: Settings, output: Path | str) -> str:
         >>> train_command(recipe("mlp-600", {"posterior": "diag", "batch": 250}), "diag.pt")
         'pacbound train mlp-600 --posterior diag --set batch=250 -o diag.pt'
     """
-    wanted = settings.to_mapping()
+    wanted = settings.everything()
     words = ["pacbound", "train", settings.recipe]
     if settings.recipe in recipe_names():
         # What selects other defaults is named first; the rest is compared with those defaults.
@@ -31,7 +31,7 @@ def train_command(settings: Settings, output: Path | str) -> str:
         for key in SELECTORS:
             if getattr(recipe(settings.recipe, selected), key) != wanted[key]:
                 selected[key] = wanted[key]
-        defaults = recipe(settings.recipe, selected).to_mapping()
+        defaults = recipe(settings.recipe, selected).everything()
         differing = [key for key in wanted if defaults[key] != wanted[key]]
         for key in (*selected, *differing):
             words += _option(key, wanted[key])

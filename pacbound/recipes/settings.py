@@ -94,6 +94,8 @@ class Settings:
                 raise BadInput(f"setting {name} must be {expected}, not {getattr(self, name)!r}")
         if self.linear_epochs and self.posterior != "k-nonlinear":
             raise BadInput("setting linear_epochs is for k-nonlinear: other posteriors are linear")
+        if self.posterior == "point" and self.prior_variance != "fixed":
+            raise BadInput("a point has no noise, so no bound: it is for variational inference")
         if self.batch_norm and self.network != "vgg":
             raise BadInput("setting batch_norm is for vgg")
         if self.network == "lenet" and len(self.hidden) != 3:
@@ -104,7 +106,7 @@ class Settings:
 
     @classmethod
     def from_mapping(cls, values: Mapping[str, Any]) -> Settings:
-        """Settings from parsed YAML or from a checkpoint; every key must be there."""
+        """Settings from parsed YAML or from a checkpoint; every key without a default is needed."""
         names = [field.name for field in fields(cls)]
         for key in values:
             if key not in names:
@@ -127,10 +129,18 @@ class Settings:
                 converted[field.name] = tuple(float(x) if type(x) is int else x for x in parts)
         return cls(**converted)
 
-    def to_mapping(self) -> dict[str, Any]:
-        """The inverse of `from_mapping`, of plain types."""
+    def everything(self) -> dict[str, Any]:
+        """Every setting by name, of plain types."""
         values = asdict(self)
         return {k: list(v) if isinstance(v, tuple) else v for k, v in values.items()}
+
+    def to_mapping(self) -> dict[str, Any]:
+        """The inverse of `from_mapping`: `everything` without what is at its default.
+
+        What was recorded before there was such a setting is still the same record.
+        """
+        at_default = {f.name for f in fields(self) if getattr(self, f.name) == f.default}
+        return {k: v for k, v in self.everything().items() if k not in at_default}
 
 
 _RULES: dict[str, tuple[Callable[[Any], bool], str]] = {

@@ -10,7 +10,10 @@ from pacbound.tables.cell import Table
 
 __all__ = ["TABLES", "table_named"]
 
-TABLES = {"pac-bayes": "pacbound.tables.pac_bayes"}  # imported when asked for
+TABLES = {  # imported when asked for
+    "pac-bayes": "pacbound.tables.pac_bayes",
+    "vi": "pacbound.tables.vi",
+}
 
 
 def table_named(name: str) -> Table:

@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-__all__ = ["Cell", "Measured", "Progress", "Report", "Row", "Selection", "Table", "Verdict"]
+from pacbound.tables.selection import Selection
+
+__all__ = ["Cell", "Measured", "Progress", "Report", "Row", "Table", "Verdict"]
 
 Row = dict[str, Any]  # one line of a printed table, as it stands in JSON
 
@@ -82,17 +84,6 @@ class Cell(Protocol):
 
     def probe(self, threads: int) -> Mapping[str, float]:
         """Seconds for one unit of work in every stage, from a trial of a second or two."""
-
-
-@dataclass(frozen=True)
-class Selection:
-    """Which cells of a table, and what is asked of each. Nothing chosen means all."""
-
-    networks: tuple[str, ...] = ()
-    objectives: tuple[str, ...] = ()
-    posteriors: tuple[str, ...] = ()
-    overrides: Mapping[str, Any] | None = None  # settings, for every cell
-    certification: Mapping[str, Any] | None = None  # draws, weights, samples
 
 
 class Table(Protocol):

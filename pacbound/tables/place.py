@@ -102,3 +102,15 @@ class Place:
         with suppress(OSError):
             return (self.path / FAILURE).read_text(encoding="utf-8")
         return ""
+
+    def state(self, cell: Cell, flaw: str) -> tuple[str, str]:
+        """What an unfinished cell is doing, in a word, and what more there is to say."""
+        progress = cell.progress(self.path)
+        reached = progress.text if progress else ""
+        if self.busy():
+            return "running", reached
+        if flaw:
+            return "invalid", flaw
+        if self.failure():
+            return "failed", self.failure()
+        return ("stopped", reached) if progress else ("not run", "")

@@ -22,7 +22,7 @@ def flip_and_crop(images: Tensor, source: Noise) -> Tensor:
     """
     if images.dim() != 4:
         raise BadInput(f"augmentation needs colour images, not inputs of shape {images.shape[1:]}")
-    n, channels, height, width = images.shape
+    n, _, height, width = images.shape
     shifts = 2 * PADDING + 1
     flipped = source.choice(2, n).bool()
     top, left = source.choice(shifts, n), source.choice(shifts, n)

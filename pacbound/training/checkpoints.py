@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import pickle
 import warnings
 from dataclasses import dataclass
@@ -17,7 +16,7 @@ from pacbound.files import write_whole
 from pacbound.networks.stochastic import StochasticNetwork
 from pacbound.recipes import Settings
 
-__all__ = ["Checkpoint", "file_digest", "restore_posterior"]
+__all__ = ["Checkpoint", "restore_posterior"]
 
 FORMAT = "pacbound-checkpoint/1"
 FIELDS = {"format", "settings", "data", "prior_sha256", "epoch", "posterior", "training"}
@@ -101,12 +100,6 @@ def _parse(stream: BinaryIO, path: Path) -> Any:
 def _describes_data(data: object) -> bool:
     kinds = {"name": str, "sha256": str, "m": int, "classes": int, "input_shape": list}
     return isinstance(data, dict) and {k: type(v) for k, v in data.items()} == kinds
-
-
-def file_digest(path: Path) -> str:
-    """SHA-256 of a file's bytes."""
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def restore_posterior(network: StochasticNetwork, posterior: dict[str, Tensor]) -> None:

@@ -45,6 +45,7 @@ class Step:
     steps: int
     risk: float
     kl: float
+    objective: float
     bound: float
 
 
@@ -91,7 +92,7 @@ def train(
 
 
 def _difference(saved: Checkpoint, settings: Settings) -> str:
-    old, new = saved.settings.to_mapping(), settings.to_mapping()
+    old, new = saved.settings.everything(), settings.everything()
     return ", ".join(f"{k}={old[k]!r} there, {new[k]!r} now" for k in old if old[k] != new[k])
 
 
@@ -191,7 +192,8 @@ class _Run:
             )
             seen, kl = seen + len(chosen), kl_now
             risk = float(total[1]) / seen
-            on_step(Step(epoch, self.epochs, step + 1, self.steps, risk, kl, self._bound(risk, kl)))
+            at = (epoch, self.epochs, step + 1, self.steps)
+            on_step(Step(*at, risk, kl, objective, self._bound(risk, kl)))
         surrogate, risk, objective = (total / seen).tolist()
         return self._figures(phase.name, surrogate, risk, objective, rate)
 

@@ -62,7 +62,7 @@ class PriorVariance(nn.Module):
         self._groups = [
             [(q, part) for name, q, part in posteriors if name in layers] for layers in groups
         ]
-        self.sizes = [sum(q.mean.numel() for q, _ in group) for group in self._groups]
+        self.sizes = [sum(q.dimensions for q, _ in group) for group in self._groups]
         self.log_variance: nn.Parameter | None = None
         self._fixed = math.log(fixed) if mode == "fixed" else None
         if mode == "trained":

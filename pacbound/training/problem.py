@@ -12,8 +12,8 @@ from pacbound.networks.initializers import prior_center
 from pacbound.networks.input_map import map_inputs
 from pacbound.networks.lenet import lenet
 from pacbound.networks.mlp import mlp
-from pacbound.networks.vgg import vgg
 from pacbound.networks.stochastic import StochasticNetwork
+from pacbound.networks.vgg import vgg
 from pacbound.posteriors import posterior_named
 from pacbound.recipes import Settings
 

@@ -13,9 +13,9 @@ import pytest
 from pacbound.certificate import checker
 from pacbound.certify.issue import Request, certify
 from pacbound.data import Dataset
+from pacbound.files import file_digest
 from pacbound.recipes import Settings
 from pacbound.recipes.commands import train_command
-from pacbound.training.checkpoints import file_digest
 from pacbound.training.log import TrainingLog, log_path
 from pacbound.training.loop import train
 

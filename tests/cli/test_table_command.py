@@ -76,7 +76,7 @@ def without_times(certificate: Path) -> dict[str, Any]:
 
 
 def test_a_cell_has_a_checkpoint_a_log_and_a_certificate(small: list[str]) -> None:
-    from pacbound.tables.pac_bayes.cell import CHECKPOINT, LOG
+    from pacbound.tables.trained import CHECKPOINT, LOG
     from pacbound.training.log import log_path
 
     assert sorted(folders(small)) == ["mlp-600-catoni-diag", "mlp-600-diag"]

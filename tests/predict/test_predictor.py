@@ -14,6 +14,7 @@ from torch.func import functional_call
 
 from pacbound.data import Dataset
 from pacbound.errors import BadInput
+from pacbound.files import file_digest
 from pacbound.networks.initializers import prior_center
 from pacbound.networks.stochastic import StochasticNetwork
 from pacbound.posteriors import POSTERIORS, posterior_named
@@ -21,7 +22,6 @@ from pacbound.predict import Predictor, predictor
 from pacbound.predict.ensemble import Dense, Separate, ensemble
 from pacbound.recipes import Settings, recipe
 from pacbound.seeds import Noise, derive
-from pacbound.training.checkpoints import file_digest
 from pacbound.training.loop import train
 from pacbound.training.problem import build, network_inputs, plain_network
 

@@ -44,7 +44,12 @@ def settings(draw: st.DrawFn) -> Settings:
         "alignment": st.sampled_from(["none", "deskew"]),
         "hidden_bias": st.floats(-100, 100),
         "variance_groups": st.sampled_from(["layer", "network"]),
-        "prior_variance": st.sampled_from(["profiled", "trained"]),
+        "prior_variance": st.sampled_from(["profiled", "trained", "fixed"]),
+        "fixed_variance": st.sampled_from([1.0, 0.1]),
+        "start": st.sampled_from(["prior", *INITIALIZERS]),
+        "beta": st.sampled_from([1.0, 0.1, 0.5]),
+        "beta_annealing": st.integers(0, 1000),
+        "augmentation": st.sampled_from(["none", "flip-crop"]),
         "initial_scale": st.lists(st.floats(1e-6, 10), min_size=1, max_size=4),
         "flow": st.sampled_from(["iaf", "realnvp"]),
         "flow_hidden": st.lists(few, max_size=3),
@@ -68,7 +73,7 @@ def settings(draw: st.DrawFn) -> Settings:
         dense = st.fixed_dictionaries(
             {"network": st.just("mlp"), "hidden": st.lists(few, max_size=30)}
         )
-        values |= draw(lenet | dense)
+        values |= {**draw(lenet | dense), "batch_norm": False}
     if values.get("posterior") == "k-nonlinear" and draw(st.booleans()):
         values["linear_epochs"] = draw(st.integers(0, 100))
     return recipe(draw(st.sampled_from(recipe_names())), values)

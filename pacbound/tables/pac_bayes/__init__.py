@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from pacbound.errors import BadInput, unknown_name
+from pacbound.errors import BadInput
 from pacbound.recipes import recipe
 from pacbound.recipes.choices import prior_choices
-from pacbound.tables.cell import Row, Selection
+from pacbound.tables.cell import Row
 from pacbound.tables.pac_bayes.cell import CERTIFICATE, Certification, PacBayesCell
 from pacbound.tables.pac_bayes.rows import render, row
+from pacbound.tables.selection import Selection, chosen, refuse_overrides
 
 __all__ = ["NETWORKS", "OBJECTIVES", "POSTERIORS", "TABLE"]
 
@@ -32,15 +33,12 @@ class PacBayesTable:
 
     def cells(self, selection: Selection) -> list[PacBayesCell]:
         """Network by network, as the paper prints them."""
-        networks = _chosen("network", selection.networks, NETWORKS)
-        objectives = _chosen("objective", selection.objectives, OBJECTIVES)
-        posteriors = _chosen("posterior", selection.posteriors, POSTERIORS)
+        networks = chosen("network", selection.networks, NETWORKS)
+        objectives = chosen("objective", selection.objectives, OBJECTIVES)
+        posteriors = chosen("posterior", selection.posteriors, POSTERIORS)
         overrides = selection.overrides or {}
-        for name in ("posterior", "objective", "recipe"):
-            if name in overrides:
-                option = "network" if name == "recipe" else name
-                raise BadInput(f"the table's cells differ in {name}; choose with --{option}")
-        certification = Certification(**(selection.certification or {}))
+        refuse_overrides(overrides)
+        certification = Certification(**(selection.sampling or {}))
         found = [
             _cell(network, objective, posterior, overrides, certification)
             for network in networks
@@ -67,13 +65,6 @@ class PacBayesTable:
         return folder / CERTIFICATE
 
 
-def _chosen(kind: str, names: Sequence[str], valid: Sequence[str] | dict[str, Any]) -> list[str]:
-    for name in names:
-        if name not in valid:
-            raise unknown_name(kind, name, valid)
-    return [name for name in valid if not names or name in names]
-
-
 def _cell(
     network: str,
     objective: str,
@@ -86,7 +77,7 @@ def _cell(
         own["objective"] = objective
     settings = recipe(network, {**overrides, **own})
     prior_choices(settings)  # a prior that no certificate could pay for is refused now
-    return PacBayesCell(network, objective, posterior, settings, certification)
+    return PacBayesCell(settings, network, objective, posterior, certification)
 
 
 TABLE = PacBayesTable()

@@ -26,7 +26,7 @@ def row(cell: PacBayesCell, folder: Path) -> Row:
         state, detail = "done", ""
         figures = _figures(cell.certificate(folder))
     else:
-        state, detail = _state(cell, Place(folder), verdict.flaw)
+        state, detail = Place(folder).state(cell, verdict.flaw)
     published = paper.closest(cell.network, cell.posterior, cell.objective)
     lower = None
     if published is not None and figures["bound"] is not None:
@@ -58,19 +58,6 @@ def _figures(certificate: Certificate) -> Row:
         "kl": kl.upper,
         "tail_correction": tail,
     }
-
-
-def _state(cell: PacBayesCell, place: Place, flaw: str) -> tuple[str, str]:
-    """A word, and what more there is to say."""
-    progress = cell.progress(place.path)
-    reached = progress.text if progress else ""
-    if place.busy():
-        return "running", reached
-    if flaw:
-        return "invalid", flaw
-    if place.failure():
-        return "failed", place.failure()
-    return ("stopped", reached) if progress else ("not run", "")
 
 
 def _as_parts(published: paper.Cell | None) -> Row | None:

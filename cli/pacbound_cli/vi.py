@@ -1,0 +1,71 @@
+"""`pacbound vi`: variational inference, then the averaged prediction of the test examples."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import click
+
+from pacbound_cli.train import run_training, training_options
+
+__all__ = ["vi"]
+
+
+@click.command()
+@click.argument("network")
+@click.option("--posterior", help="point, diag, k-diag, k-linear or k-nonlinear.")
+@click.option("--protocol", help="paper: all of its 200 epochs.")
+@click.option("--beta", type=float, help="The weight of the KL in the ELBO.")
+@click.option(
+    "--samples",
+    type=click.IntRange(min=1),
+    default=20,
+    show_default=True,
+    help="Networks to draw and average for the test error.",
+)
+@training_options
+def vi(network: str, samples: int, as_json: bool, threads: int | None, **options: Any) -> None:
+    """Train NETWORK (lenet-5, lenet-5-cifar5, vgg-16, vgg-16-augmented) by the ELBO and test it.
+
+    The recipe vi-NETWORK has the prior, the rates and the weight of the KL. The posterior `point`
+    is the ordinary network with an L2 penalty, to compare with. Predict, rotate and, where the
+    prior is free of data, certify work on the checkpoint.
+
+    \b
+    Examples:
+      pacbound vi lenet-5
+      pacbound vi lenet-5 --posterior k-nonlinear --protocol paper --resume
+      pacbound vi vgg-16-augmented --posterior diag --epochs 50 --set weight_draws=4
+    """
+    from pacbound.errors import unknown_name
+    from pacbound.recipes import recipe_names
+
+    names = [name.removeprefix("vi-") for name in recipe_names() if name.startswith("vi-")]
+    if network not in names:
+        raise unknown_name("network", network, names)
+    path, last = run_training(f"vi-{network}", threads=threads, **options)
+    evaluation = _evaluate(path, samples)
+    if as_json:
+        training = {"checkpoint": str(path), **asdict(last)}
+        click.echo(json.dumps({**training, "evaluation": evaluation.to_mapping()}))
+        return
+    from pacbound_cli.predict import show_evaluation
+
+    show_evaluation(evaluation, [path])
+    click.echo(f"next: pacbound predict {path} --plot reliability.svg")
+
+
+def _evaluate(path: Path, samples: int) -> Any:
+    from pacbound.data import load
+    from pacbound.predict import Predictor, evaluate, examples_of
+    from pacbound.predict.predictor import load_finished
+    from pacbound_cli.certify import sampling_progress
+
+    data = load(load_finished(path).settings.data)
+    examples = examples_of(data)
+    with sampling_progress() as report:
+        prediction = Predictor.of(path, data).predict(examples.inputs, samples, report)
+    return evaluate(prediction, examples)

@@ -1,0 +1,304 @@
+"""Variational inference: the ELBO, its annealing, fixed priors, the point, augmentation, VGG."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+from torch.distributions import Independent, Normal, kl_divergence
+from torch.nn import functional
+
+from pacbound.certify.issue import Request, certify
+from pacbound.data import Dataset
+from pacbound.errors import BadInput
+from pacbound.files import file_digest
+from pacbound.networks.initializers import prior_center
+from pacbound.networks.mlp import mlp
+from pacbound.networks.stochastic import StochasticNetwork
+from pacbound.networks.vgg import vgg
+from pacbound.posteriors import posterior_named
+from pacbound.predict import Predictor
+from pacbound.recipes import Settings, recipe
+from pacbound.seeds import Noise, TrainingNoise, derive
+from pacbound.training.augmentation import PADDING, flip_and_crop
+from pacbound.training.checkpoints import Checkpoint
+from pacbound.training.log import EpochRecord, TrainingLog, log_path
+from pacbound.training.loop import train
+from pacbound.training.objectives import objective_named
+from pacbound.training.prior_variance import PriorVariance
+
+change = dataclasses.replace
+
+
+@pytest.fixture
+def variational(tiny_settings: Settings) -> Settings:
+    return change(
+        tiny_settings,
+        objective="elbo",
+        prior_variance="fixed",
+        variance_groups="network",
+        initializer="zeros",
+        start="he-normal",
+        beta_annealing=9,
+        warm_start_epochs=1,
+    )
+
+
+# The objective ------------------------------------------------------------------------------
+
+
+def test_the_elbo_is_cross_entropy_and_weighted_kl() -> None:
+    objective = objective_named("elbo", 1000, 0.05, classes=7, beta=0.3, annealing=0)
+    logits, labels = torch.randn(50, 7), torch.randint(7, (50,))
+    nats = torch.tensor(123.0)
+    surrogate = functional.cross_entropy(logits, labels) / math.log(7)
+    likelihood = torch.distributions.Categorical(logits=logits).log_prob(labels).mean()
+    expected = -likelihood + 0.3 * nats / 1000
+    torch.testing.assert_close(objective(surrogate, nats), expected)
+
+
+def test_the_weight_of_the_kl_grows_linearly_from_nothing() -> None:
+    objective = objective_named("elbo", 10, 0.05, classes=2, beta=2.0, annealing=4)
+    weights = []
+    for _ in range(7):
+        nats = torch.tensor(5.0, requires_grad=True)
+        objective(torch.tensor(0.5), nats).backward()
+        assert nats.grad is not None
+        weights.append(10 * nats.grad.item() / 2.0)
+    assert weights == pytest.approx([0, 0.25, 0.5, 0.75, 1, 1, 1])
+
+
+def test_looking_at_the_objective_does_not_age_it() -> None:
+    objective = objective_named("elbo", 10, 0.05, classes=2, beta=1.0, annealing=4)
+    with torch.no_grad():
+        for _ in range(5):
+            objective(torch.tensor(0.5), torch.tensor(5.0))
+    assert objective.get_buffer("steps").item() == 0
+
+
+@pytest.mark.parametrize("variance", [1.0, 0.1, 3.0])
+@pytest.mark.parametrize("center", ["zeros", "he-normal"])
+def test_the_kl_to_a_fixed_prior_is_the_one_of_torch(variance: float, center: str) -> None:
+    module = mlp((2, 3), [5], 4)
+    prior = prior_center(module, center, 0)
+    mean = prior_center(module, "fan-in-uniform", 1)
+    network = StochasticNetwork(module, mean, posterior_named("diag"), [0.2, 0.03])
+    kl, union = PriorVariance(network, prior, "network", "fixed", [0.2], None, variance)()
+    expected = torch.zeros(())
+    for scale, layer in zip((0.2, 0.03), ("1", "3"), strict=True):
+        for leaf in ("weight", "bias"):
+            loc, at = mean[f"{layer}.{leaf}"], prior[f"{layer}.{leaf}"]
+            q = Independent(Normal(loc, scale), loc.dim())
+            p = Independent(Normal(at, math.sqrt(variance)), loc.dim())
+            expected = expected + kl_divergence(q, p)
+    torch.testing.assert_close(kl, expected, rtol=1e-5, atol=1e-3)
+    assert union == 0  # nothing was chosen
+
+
+# The point ----------------------------------------------------------------------------------
+
+
+def test_a_point_is_the_plain_network_with_weight_decay() -> None:
+    module = nn.Sequential(nn.Conv2d(1, 2, 3), nn.ReLU(), nn.Flatten(), nn.Linear(8, 3))
+    mean = prior_center(module, "he-normal", 0)
+    zero = prior_center(module, "zeros", 0)
+    network = StochasticNetwork(module, mean, posterior_named("point"), [0.1])
+    variance = PriorVariance(network, zero, "network", "fixed", [0.1], None, 0.5)
+    inputs = torch.randn(6, 1, 4, 4)
+    noisy = network(inputs, TrainingNoise(derive("test")))
+    torch.testing.assert_close(noisy, torch.func.functional_call(module, mean, (inputs,)))
+    kl, _ = variance()
+    squares = sum(float((value**2).sum()) for value in mean.values())
+    assert kl.item() == pytest.approx(squares / (2 * 0.5), rel=1e-5)
+
+
+def test_points_are_refused_where_a_bound_is_wanted(
+    variational: Settings, tiny_data: Dataset, tmp_path: Path
+) -> None:
+    from decimal import Decimal
+
+    with pytest.raises(BadInput, match="a point has no noise"):
+        recipe("mlp-600", {"posterior": "point"})
+    path = tmp_path / "point.pt"
+    train(change(variational, posterior="point"), tiny_data, path)
+    with pytest.raises(BadInput, match="a point has no noise"):
+        certify(path, tiny_data, Request(Decimal("0.05")))
+
+
+# Training -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("posterior", ["point", "diag", "k-diag", "k-linear", "k-nonlinear"])
+def test_training_by_the_elbo_learns(
+    variational: Settings, tiny_data: Dataset, tmp_path: Path, posterior: str
+) -> None:
+    more = {"epochs": 15, "flow_hidden": (6,), "flow": "realnvp", "flow_learning_rate": 0.02}
+    settings = change(variational, posterior=posterior, beta=0.1, **more)
+    path = tmp_path / "a.pt"
+    train(settings, tiny_data, path)
+    records = TrainingLog(log_path(path)).records()
+    assert records[-1].risk < 0.2 < records[0].risk
+    assert all(record.prior_variances == [1.0] for record in records)
+
+
+@pytest.mark.parametrize("stop_after", [1, 2, 3])
+@pytest.mark.parametrize("posterior", ["point", "k-linear", "k-nonlinear"])
+def test_resuming_remembers_the_annealing(
+    variational: Settings, tiny_data: Dataset, tmp_path: Path, posterior: str, stop_after: int
+) -> None:
+    settings = change(variational, posterior=posterior, averaging=0.9)
+    train(settings, tiny_data, tmp_path / "whole.pt")
+
+    class Stopped(Exception):
+        pass
+
+    def stop(record: EpochRecord) -> None:
+        if record.epoch == stop_after:
+            raise Stopped
+
+    parts = tmp_path / "parts.pt"
+    with pytest.raises(Stopped):
+        train(settings, tiny_data, parts, on_epoch=stop)
+    train(settings, tiny_data, parts, resume=True)
+    assert file_digest(parts) == file_digest(tmp_path / "whole.pt")
+
+
+def test_a_certificate_of_variational_inference_is_sound_and_says_when_it_is_vacuous(
+    variational: Settings, tiny_data: Dataset, tmp_path: Path
+) -> None:
+    from decimal import Decimal
+
+    from pacbound.certificate.checker import check_file
+
+    path, out = tmp_path / "vi.pt", tmp_path / "vi.json"
+    train(variational, tiny_data, path)
+    certificate = certify(path, tiny_data, Request(Decimal("0.05"), draws=6000))
+    certificate.save(out)
+    assert check_file(str(out), checkpoint=str(path)).accepted
+    assert certificate.prior.center.initializer == "zeros"
+    # λ is of the grid, whatever the fixed prior of training was: at most 0.1.
+    assert all(variance.value <= 0.1 for variance in certificate.prior.variances)
+
+
+def test_batch_statistics_cannot_be_certified(tmp_path: Path) -> None:
+    from decimal import Decimal
+
+    data = images(256)
+    path = tmp_path / "vgg.pt"
+    train(small_vgg(), data, path)
+    with pytest.raises(BadInput, match="batch normalisation learns statistics"):
+        certify(path, data, Request(Decimal("0.05")))
+
+
+# Augmentation -------------------------------------------------------------------------------
+
+
+def test_an_augmented_image_is_a_window_of_the_padded_one_maybe_mirrored() -> None:
+    images = torch.rand(40, 3, 9, 11)
+    augmented = flip_and_crop(images, TrainingNoise(derive("augmentation")))
+    found = set()
+    for image, result in zip(images, augmented, strict=True):
+        matches = []
+        for mirrored in (False, True):
+            source = functional.pad(image, (PADDING,) * 4)
+            for top in range(2 * PADDING + 1):
+                for left in range(2 * PADDING + 1):
+                    window = source[:, top : top + 9, left : left + 11]
+                    window = window.flip(-1) if mirrored else window
+                    if torch.equal(window, result):
+                        matches.append((mirrored, top, left))
+        assert matches
+        found.add(matches[0])
+    assert {mirrored for mirrored, _, _ in found} == {False, True}
+    assert len({place for _, *place in map(tuple, found) for place in [tuple(place)]}) > 20
+
+
+def test_augmentation_needs_images_with_channels() -> None:
+    with pytest.raises(BadInput, match="augmentation needs colour images"):
+        flip_and_crop(torch.rand(4, 9, 9), TrainingNoise(derive("augmentation")))
+
+
+# VGG ----------------------------------------------------------------------------------------
+
+
+def images(m: int) -> Dataset:
+    generator = np.random.default_rng(0)
+    labels = generator.integers(0, 2, m)
+    inputs = generator.integers(0, 128, (m, 3, 32, 32))
+    inputs[:, 0] += 100 * labels[:, None, None]
+    inputs = inputs.astype(np.uint8)
+    return Dataset("images", inputs, labels, inputs[:64], labels[:64], 2)
+
+
+def small_vgg(**more: object) -> Settings:
+    values = {"hidden": [4, 4, 6, 6, 8], "epochs": 1, "batch": 64, "posterior": "diag", **more}
+    return recipe("vi-vgg-16", values)
+
+
+def test_vgg_has_the_blocks_that_its_name_says() -> None:
+    module = vgg((3, 32, 32), [32, 64, 128, 256, 256], 10, batch_norm=True)
+    kernels = [layer for layer in module if isinstance(layer, nn.Conv2d)]
+    assert [layer.out_channels for layer in kernels] == [
+        *[32] * 2,
+        *[64] * 2,
+        *[128] * 3,
+        *[256] * 6,
+    ]
+    assert all(layer.kernel_size == (3, 3) and layer.padding == (1, 1) for layer in kernels)
+    assert sum(isinstance(layer, nn.MaxPool2d) for layer in module) == 5
+    last = module[-1]
+    assert isinstance(last, nn.Linear)
+    assert (last.in_features, last.out_features) == (256, 10)
+    assert module(torch.rand(2, 3, 32, 32)).shape == (2, 10)
+    without = vgg((3, 32, 32), [32, 64, 128, 256, 256], 10, batch_norm=False)
+    assert not any(isinstance(layer, nn.BatchNorm2d) for layer in without)
+
+
+@pytest.mark.parametrize(
+    ("shape", "channels", "words"),
+    [
+        ((3, 32, 32), [32, 64], "vgg needs 5 numbers of channels"),
+        ((28, 28), [4, 4, 4, 4, 4], "vgg needs colour images of 32×32"),
+        ((3, 28, 28), [4, 4, 4, 4, 4], "vgg needs colour images of 32×32"),
+    ],
+)
+def test_vgg_refuses_what_does_not_fit(
+    shape: tuple[int, ...], channels: list[int], words: str
+) -> None:
+    with pytest.raises(BadInput, match=words):
+        vgg(shape, channels, 10, batch_norm=False)
+
+
+def test_vgg_trains_augmented_and_predicts_with_the_statistics_of_training(tmp_path: Path) -> None:
+    data = images(256)
+    path = tmp_path / "vgg.pt"
+    settings = small_vgg(augmentation="flip-crop", warm_start_epochs=1, epochs=4)
+    train(settings, data, path)
+    records = TrainingLog(log_path(path)).records()
+    assert records[-1].surrogate_risk < records[0].surrogate_risk
+    saved = Checkpoint.load(path).posterior
+    statistics = [name for name in saved if name.endswith("running_mean")]
+    assert len(statistics) == 13
+    predictor = Predictor.of(path, data)
+    prediction = predictor.predict(data.test_inputs[:10], 3).probabilities
+    # By hand: the plain network with the saved statistics and the weights of each draw.
+    plain = vgg(data.input_shape, [4, 4, 6, 6, 8], 2, batch_norm=True).eval()
+    buffers = {
+        name.removeprefix("module."): value for name, value in saved.items() if "running" in name
+    }
+    total = torch.zeros(10, 2)
+    for number in range(3):
+        source = Noise(derive("network", predictor.seed, number))
+        state = {**predictor.network.draw_weights(source), **buffers}
+        inputs = torch.from_numpy(data.test_inputs[:10]).float() / 255
+        with torch.no_grad():
+            total += torch.func.functional_call(plain, state, (inputs,)).softmax(1)
+    np.testing.assert_allclose(prediction, (total / 3).numpy(), atol=1e-5)
+    # One image at a time gives the same: no statistics of the batch are used.
+    single = predictor.predict(data.test_inputs[:1], 3).probabilities
+    np.testing.assert_allclose(single, prediction[:1], atol=1e-6)
