@@ -1,0 +1,82 @@
+"""What every closed-form layer offers."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pacbound.bandit.closed_form.parameters import FlatParameters
+from pacbound.bandit.stream import Stream
+from pacbound.posteriors import Posterior
+
+__all__ = ["Array", "Layer"]
+
+Array: TypeAlias = NDArray[np.float32]
+
+
+class Layer(ABC):
+    """A dense layer x ↦ xWᵀ with a posterior over W, and its gradients.
+
+    A hidden layer is `sample`d, with weights of its own for every example, and the output layer
+    gives the `moments` of its outputs instead: the squared error of a normal output needs no
+    draw, because E(r − y)² = (r − E y)² + Var y.
+
+    A step calls `refresh`; the forward method; its counterpart, which puts the gradient of the
+    loss in the place of the parameters' gradients; and `complete`.
+
+    Arguments:
+        posterior: The posterior, whose parameters lie in `parameters`.
+        parameters: Values and gradients.
+        batch: The number of rows in a minibatch.
+        prior_variance: λ of the prior N(0, λI).
+        draws: Into so many parts a batch is cut where the weights themselves are drawn.
+    """
+
+    def __init__(
+        self,
+        posterior: Posterior,
+        parameters: FlatParameters,
+        batch: int,
+        prior_variance: float,
+        draws: int,
+    ) -> None:
+        self.mean, self.by_mean = parameters.of(posterior.mean)  # (out, in)
+        self.prior_variance = prior_variance
+        self.draws = draws
+        outputs, inputs = self.mean.shape
+        self.inputs = np.empty((batch, inputs), np.float32)  # of the last forward call
+        self.noise = np.empty((batch, outputs), np.float32)  # standard normal
+        self.outputs = np.empty((batch, outputs), np.float32)
+
+    def refresh(self) -> None:  # noqa: B027 - a layer without scales has nothing to prepare
+        """Compute what depends on the parameters alone."""
+
+    @abstractmethod
+    def draw_noise(self, stream: Stream) -> None:
+        """Draw what `sample` needs."""
+
+    @abstractmethod
+    def sample(self, inputs: Array) -> Array:
+        """Outputs with the noise last drawn."""
+
+    @abstractmethod
+    def back_sample(self, by_outputs: Array) -> None:
+        """The gradient of the parameters from that of the sampled outputs."""
+
+    @abstractmethod
+    def moments(self, inputs: Array) -> tuple[Array, Array | None]:
+        """The mean and variance of every output; a variance of None is zero.
+
+        Where the outputs are not normal they are sampled, and the variance is None.
+        """
+
+    @abstractmethod
+    def back_moments(self, by_mean: Array, by_variance: Array) -> Array:
+        """The gradients of the parameters and the inputs from those of the moments."""
+
+    @abstractmethod
+    def complete(self, weight: float) -> None:
+        """Add the gradient of weight·KL(q‖p)."""

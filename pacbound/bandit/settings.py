@@ -1,0 +1,135 @@
+"""The hyper-parameters of an agent: a frozen dataclass, from YAML and `key=value` overrides."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+from pacbound.errors import BadInput, unknown_name
+from pacbound.networks.initializers import INITIALIZERS
+
+__all__ = ["AgentSettings"]
+
+
+@dataclass(frozen=True)
+class AgentSettings:
+    """Everything about an agent but its name and its seed. Agents read what they need."""
+
+    # training, of all agents with a network
+    train_every: int = 50  # contexts between trainings
+    initial_training: bool = False  # train once more, right after the round robin
+    minibatches: int = 200  # in each training
+    batch: int = 512
+    learning_rate: float = 1e-3
+    decay: float = 0.0  # minibatch i of a training has the rate learning_rate / (1 + decay·i)
+    reset_optimizer: bool = False  # before each training
+    hidden: int = 50
+    initializer: str = "fan-in-uniform"
+    context_scale: float = 1.0  # contexts are divided by this
+    reward_scale: float = 1.0  # and rewards by this
+    # the ELBO
+    noise: float = 0.5  # σ of the likelihood, in scaled rewards
+    prior_variance: tuple[float, ...] = (1.0,)  # of all weights, or of each layer's
+    beta: float = 1.0  # the weight of KL; of a network without noise, of its L2 penalty
+    initial_scale: tuple[float, ...] = (0.05,)  # of the posterior: of all, or of each layer's
+    # K-Nonlinear
+    flow_hidden: tuple[int, ...] = (50,)
+    flow_steps: int = 2  # for each mode of a weight
+    weight_draws: int = 1  # in a minibatch
+    # the bootstrap
+    members: int = 3
+    share: float = 0.8  # the probability that a member sees an observation
+    # Bayesian linear regression
+    ridge: float = 0.25  # λ, the prior's precision in units of the noise's
+    gamma_shape: float = 6.0  # a0 of the prior of the noise
+    gamma_rate: float = 6.0  # b0
+
+    def __post_init__(self) -> None:
+        for name, (valid, expected) in _RULES.items():
+            if not valid(getattr(self, name)):
+                raise BadInput(f"setting {name} must be {expected}, not {getattr(self, name)!r}")
+        if self.batch % self.weight_draws:
+            raise BadInput(
+                f"setting weight_draws must divide the batch of {self.batch}, "
+                f"which {self.weight_draws} does not"
+            )
+
+    @classmethod
+    def from_mapping(cls, values: Mapping[str, Any]) -> AgentSettings:
+        """Settings from parsed YAML; what is not there has its default."""
+        types = {field.name: field.type for field in fields(cls)}
+        converted = {}
+        for key, value in values.items():
+            if key not in types:
+                raise unknown_name("setting", str(key), types)
+            converted[key] = _as(str(types[key]), value)
+        return cls(**converted)
+
+    def to_mapping(self) -> dict[str, Any]:
+        """The inverse of `from_mapping`, of plain types."""
+        return {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(self).items()}
+
+
+def _as(kind: str, value: Any) -> Any:
+    """A YAML value as a field's type, where the difference is one of spelling only."""
+    if kind.startswith("tuple"):
+        parts = value if isinstance(value, list | tuple) else [value]
+        return tuple(_as(kind.removeprefix("tuple[").split(",")[0], part) for part in parts)
+    return float(value) if kind == "float" and type(value) is int else value
+
+
+def _whole(least: int) -> Callable[[Any], bool]:
+    return lambda value: type(value) is int and value >= least
+
+
+def _number(value: Any) -> bool:
+    return type(value) is float and math.isfinite(value)
+
+
+def _positive(value: Any) -> bool:
+    return _number(value) and value > 0
+
+
+def _not_negative(value: Any) -> bool:
+    return _number(value) and value >= 0
+
+
+def _for_layers(value: Any) -> bool:
+    return isinstance(value, tuple) and len(value) in (1, 2) and all(map(_positive, value))
+
+
+def _sizes(value: Any) -> bool:
+    return isinstance(value, tuple) and bool(value) and all(map(_whole(1), value))
+
+
+def _flag(value: Any) -> bool:
+    return type(value) is bool
+
+
+_RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "train_every": (_whole(1), "a whole number of contexts"),
+    "initial_training": (_flag, "true or false"),
+    "minibatches": (_whole(1), "a whole number of 1 or more"),
+    "batch": (_whole(1), "a whole number of 1 or more"),
+    "learning_rate": (_positive, "a positive number"),
+    "decay": (_not_negative, "a number of 0 or more"),
+    "reset_optimizer": (_flag, "true or false"),
+    "hidden": (_whole(2), "a whole number of 2 or more"),
+    "initializer": (lambda value: value in INITIALIZERS, f"one of {', '.join(INITIALIZERS)}"),
+    "context_scale": (_positive, "a positive number"),
+    "reward_scale": (_positive, "a positive number"),
+    "noise": (_positive, "a positive number"),
+    "prior_variance": (_for_layers, "a positive number, or one for each of the two layers"),
+    "beta": (_not_negative, "a number of 0 or more"),
+    "initial_scale": (_for_layers, "a positive number, or one for each of the two layers"),
+    "flow_hidden": (_sizes, "a list of positive layer sizes, such as [50]"),
+    "flow_steps": (_whole(0), "a whole number of 0 or more"),
+    "weight_draws": (_whole(1), "a whole number of 1 or more"),
+    "members": (_whole(1), "a whole number of 1 or more"),
+    "share": (lambda value: _positive(value) and value <= 1, "a probability above 0"),
+    "ridge": (_positive, "a positive number"),
+    "gamma_shape": (_positive, "a positive number"),
+    "gamma_rate": (_positive, "a positive number"),
+}
