@@ -1,0 +1,83 @@
+"""One epoch of VGG-16 on a slice of CIFAR-10 with each posterior: loss, time and memory.
+
+    python benchmarks/vgg_epoch.py [--images 2560] [--augmented] [--posterior diag ...]
+
+Each posterior has a process of its own, so that the peak of its memory is its own; the times are
+also given as multiples of the deterministic network's. The loss is the cross-entropy with noise,
+averaged over the first and over the last quarter of the epoch.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import math
+import resource
+import subprocess
+import sys
+import time
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+POSTERIORS = ["point", "diag", "k-diag", "k-linear", "k-nonlinear"]
+
+
+def measure(posterior: str, images: int, augmented: bool) -> dict[str, float]:
+    """In this process."""
+    from pacbound.data import load
+    from pacbound.recipes import recipe
+    from pacbound.training.loop import Step, train
+
+    name = "vi-vgg-16-augmented" if augmented else "vi-vgg-16"
+    settings = recipe(name, {"posterior": posterior, "epochs": 1, "warm_start_epochs": 0})
+    data = load(settings.data)
+    some = dataclasses.replace(
+        data, train_inputs=data.train_inputs[:images], train_labels=data.train_labels[:images]
+    )
+    losses, times = [], [time.perf_counter()]
+
+    def on_step(step: Step) -> None:
+        losses.append(step.objective - settings.beta * step.kl / some.m)
+        times.append(time.perf_counter())
+
+    with TemporaryDirectory() as folder:
+        train(settings, some, Path(folder) / "vgg.pt", on_step=on_step)
+    quarter = math.ceil(len(losses) / 4)
+    steps = [after - before for before, after in zip(times[1:-1], times[2:], strict=True)]
+    return {
+        "first": sum(losses[:quarter]) / quarter,
+        "last": sum(losses[-quarter:]) / quarter,
+        "ms_per_image": 1000 * sum(steps) / len(steps) / settings.batch,
+        "mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        "full_hours": sum(steps) / len(steps) * math.ceil(data.m / settings.batch) * 210 / 3600,
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--images", type=int, default=2560)
+    parser.add_argument("--augmented", action="store_true")
+    parser.add_argument("--posterior", nargs="*", default=POSTERIORS)
+    parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.child:
+        print(json.dumps(measure(options.posterior[0], options.images, options.augmented)))
+        return
+    print(f"one epoch of {options.images} images, augmented: {options.augmented}")
+    unit = None
+    for posterior in options.posterior:
+        words = [sys.executable, __file__, "--child", "--images", str(options.images)]
+        words += ["--augmented"] * options.augmented + ["--posterior", posterior]
+        result = json.loads(subprocess.run(words, check=True, capture_output=True).stdout)
+        unit = unit or result["ms_per_image"]
+        print(
+            f"{posterior:12s} loss {result['first']:.3f} → {result['last']:.3f}   "
+            f"{result['ms_per_image']:5.1f} ms/image = {result['ms_per_image'] / unit:4.2f} × "
+            f"{options.posterior[0]}   {result['mib']:5.0f} MiB   "
+            f"210 epochs of 50 000: {result['full_hours']:.0f} h"
+        )
+
+
+if __name__ == "__main__":
+    main()
