@@ -31,8 +31,8 @@ test: $(INSTALLED) lint  ## lint, types, tests, and a check of every published c
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
 	$(PYTHON) -I -S pacbound/certificate/checker.py certificates/*.json
 
-results: $(INSTALLED)  ## the tables of published certificates, from the certificates
-	$(BIN)/python -m pacbound.report.results
+results: $(INSTALLED)  ## the tables in the documentation, from certificates and results
+	$(BIN)/python -m pacbound.report.pages
 
 bench: $(INSTALLED)  ## speed, as ratios measured in one run
 	for file in benchmarks/*.py; do $(BIN)/python $$file || exit 1; done

@@ -8,7 +8,7 @@ import pytest
 
 from pacbound.certificate import checker
 from pacbound.certificate.format import Certificate
-from pacbound.report.results import commands_table, results_table, updated
+from pacbound.report.pages import TABLES, PageTable, updated
 from pacbound.report.terms import terms
 
 ROOT = Path(__file__).parents[2]
@@ -32,10 +32,13 @@ def test_terms_add_up_to_the_bound(path: Path) -> None:
     assert all(term.adds >= 0 for term in steps)
 
 
-def test_the_pages_are_up_to_date() -> None:
-    for page, table in (
-        (ROOT / "README.md", results_table(FOLDER)),
-        (FOLDER / "README.md", commands_table(FOLDER)),
-    ):
-        text = page.read_text(encoding="utf-8")
-        assert updated(text, table) == text, f"{page.name}: run `make results`"
+@pytest.mark.parametrize("table", TABLES, ids=lambda table: table.page)
+def test_the_pages_are_up_to_date(table: PageTable) -> None:
+    text = (ROOT / table.page).read_text(encoding="utf-8")
+    made = table.make(ROOT / table.source)
+    assert updated(text, table.begin, made) == text, f"{table.page}: run `make results`"
+
+
+def test_a_page_without_markers_is_not_touched() -> None:
+    with pytest.raises(ValueError, match="has no <!-- made from certificates -->"):
+        updated("a page", TABLES[0].begin, "a table")

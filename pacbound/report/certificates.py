@@ -1,24 +1,15 @@
-"""The tables of published certificates, made from the certificates themselves.
-
-    python -m pacbound.report.results
-
-writes them between their markers in README.md and certificates/README.md.
-"""
+"""The tables of published certificates, made from the certificates themselves."""
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 from pacbound.certificate.format import Certificate, MonteCarloKL
-from pacbound.files import write_whole
 from pacbound.report.paper import closest
 from pacbound.report.percent import percent_up
 from pacbound.report.terms import empirical_risk
 
-__all__ = ["commands_table", "main", "results_table", "updated"]
-
-BEGIN, END = "<!-- made from the certificates -->", "<!-- end -->"
+__all__ = ["commands_table", "results_table"]
 
 
 def published(folder: Path) -> list[tuple[str, Certificate]]:
@@ -63,26 +54,3 @@ def commands_table(folder: Path) -> str:
             f"| {training} <br> {made.seconds:.0f} |"
         )
     return "\n".join(rows)
-
-
-def updated(text: str, table: str) -> str:
-    """A page with what stands between its markers replaced."""
-    before, _, rest = text.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    return f"{before}{BEGIN}\n{table}\n{END}{after}"
-
-
-def main(root: Path) -> None:
-    """Bring the pages of a checkout up to date."""
-    folder = root / "certificates"
-    pages = {
-        root / "README.md": results_table(folder),
-        folder / "README.md": commands_table(folder),
-    }
-    for page, table in pages.items():
-        content = updated(page.read_text(encoding="utf-8"), table).encode()
-        write_whole(page, lambda stream, content=content: stream.write(content))  # type: ignore[misc]
-
-
-if __name__ == "__main__":
-    main(Path(sys.argv[1]) if len(sys.argv) > 1 else Path())

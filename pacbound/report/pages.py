@@ -1,0 +1,64 @@
+"""Tables in the documentation that are made from published files.
+
+    python -m pacbound.report.pages
+
+writes them between their markers, so that no figure there is typed by hand.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from pacbound.files import write_whole
+from pacbound.report.certificates import commands_table, results_table
+from pacbound.report.variational import evaluations_table
+
+__all__ = ["TABLES", "PageTable", "main", "updated"]
+
+END = "<!-- end -->"
+
+
+@dataclass(frozen=True)
+class PageTable:
+    """A table, where its figures come from, and the page that it stands on."""
+
+    page: str
+    source: str  # a folder
+    make: Callable[[Path], str]
+
+    @property
+    def begin(self) -> str:
+        """What stands before it on the page."""
+        return f"<!-- made from {self.source} -->"
+
+
+TABLES = (
+    PageTable("README.md", "certificates", results_table),
+    PageTable("certificates/README.md", "certificates", commands_table),
+    PageTable("docs/variational-inference.md", "results/vi", evaluations_table),
+)
+
+
+def updated(text: str, begin: str, table: str) -> str:
+    """A page with what stands between the markers replaced."""
+    before, found, rest = text.partition(begin)
+    if not found or END not in rest:
+        raise ValueError(f"the page has no {begin} … {END}")
+    return f"{before}{begin}\n{table}\n{END}{rest.partition(END)[2]}"
+
+
+def main(root: Path) -> None:
+    """Bring the pages of a checkout up to date."""
+    for table in TABLES:
+        page = root / table.page
+        text = updated(
+            page.read_text(encoding="utf-8"), table.begin, table.make(root / table.source)
+        )
+        write_whole(page, lambda stream, text=text: stream.write(text.encode()))  # type: ignore[misc]
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]) if len(sys.argv) > 1 else Path())
