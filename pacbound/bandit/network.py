@@ -73,7 +73,7 @@ class RewardNetwork:
         self._rewards = np.empty((batch, 1), np.float32)
         self._chosen = np.empty((batch, arms), np.float32)
         self._features = np.ones((batch, settings.hidden + 1), np.float32)
-        self._by_sampled = np.empty((batch, settings.hidden), np.float32)
+        self._alive = np.empty((batch, settings.hidden), np.float32)  # where ReLU has a slope
 
     @property
     def layers(self) -> tuple[Layer, Layer]:
@@ -93,8 +93,8 @@ class RewardNetwork:
             np.take(memory.inputs, rows, axis=0, out=self._inputs, mode="clip")
             np.take(memory.rewards, rows, out=self._rewards[:, 0], mode="clip")
             np.take(self._eye, memory.arms[rows], axis=0, out=self._chosen, mode="clip")
-            for layer in self.layers:
-                layer.draw_noise(self.stream)
+            self.hidden.draw_noise(self.stream)
+            self.output.draw_for_moments(self.stream)
             self.gradient(self._inputs, self._chosen, self._rewards, weight)
             rate = settings.learning_rate / (1 + settings.decay * i)
             self.optimizer.step(self.parameters.values, self.parameters.gradient, rate)
@@ -113,16 +113,16 @@ class RewardNetwork:
         for layer in self.layers:
             layer.refresh()
         sampled = self.hidden.sample(inputs)
-        np.maximum(sampled, 0, out=self._features[:, :-1])
+        np.greater(sampled, 0, out=self._alive)
+        np.multiply(sampled, self._alive, out=self._features[:, :-1])
         mean, _ = self.output.moments(self._features)
         scale = np.float32(1 / (self.settings.noise**2 * len(inputs)))
         by_mean = np.subtract(mean, rewards)
         by_mean *= chosen
         by_mean *= scale
         by_features = self.output.back_moments(by_mean, (scale / 2) * chosen)
-        np.greater(sampled, 0, out=self._by_sampled)
-        self._by_sampled *= by_features[:, :-1]
-        self.hidden.back_sample(self._by_sampled)
+        self._alive *= by_features[:, :-1]
+        self.hidden.back_sample(self._alive)
         for layer in self.layers:
             layer.complete(weight)
 

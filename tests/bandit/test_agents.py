@@ -93,8 +93,7 @@ def oracle_loss(made: RewardNetwork, weight: float) -> Tensor:
         return (expected * chosen[part]).sum() / (2 * made.settings.noise**2 * BATCH)
 
     if made.network.draws_per_example():
-        noise = made.hidden.noise if made.hidden.noise.any() else np.zeros((BATCH, 6), np.float32)
-        hidden.source = Prepared(noise)
+        hidden.source = Prepared(made.hidden.noise)
         features = functional.relu(hidden(contexts))
         output.source = None
         extended = functional.pad(features, (0, 1), value=1.0)
@@ -127,9 +126,9 @@ def test_the_gradient_is_that_of_automatic_differentiation(
     posterior: str, changes: dict[str, object], weight: float
 ) -> None:
     made = network_of(posterior, **changes)
-    for layer in made.layers:
-        layer.noise[:] = 0
-        layer.draw_noise(made.stream)
+    made.hidden.noise[:] = 0
+    made.hidden.draw_noise(made.stream)
+    made.output.draw_for_moments(made.stream)
     made.gradient(*minibatch(), weight)
     oracle_loss(made, weight).backward()
     for name, parameter in made.network.named_parameters():

@@ -45,6 +45,9 @@ class KNonlinearLayer(KLinearLayer):
     def draw_noise(self, stream: Stream) -> None:
         stream.fill(self.noise)
 
+    def draw_for_moments(self, stream: Stream) -> None:
+        self.draw_noise(stream)
+
     def weights(self, noise: Array) -> Array:
         """W for every standard normal E: (draws, out, in), as are all of the arrays inside."""
         outputs, inputs = self.mean.shape

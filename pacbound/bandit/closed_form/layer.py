@@ -58,6 +58,9 @@ class Layer(ABC):
     def draw_noise(self, stream: Stream) -> None:
         """Draw what `sample` needs."""
 
+    def draw_for_moments(self, stream: Stream) -> None:  # noqa: B027 - normal outputs need none
+        """Draw what `moments` needs."""
+
     @abstractmethod
     def sample(self, inputs: Array) -> Array:
         """Outputs with the noise last drawn."""
