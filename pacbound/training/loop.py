@@ -25,7 +25,7 @@ from pacbound.training.augmentation import flip_and_crop
 from pacbound.training.averaging import PolyakAverage
 from pacbound.training.checkpoints import Checkpoint, restore_posterior
 from pacbound.training.log import EpochRecord, TrainingLog, log_path
-from pacbound.training.objectives import objective_named
+from pacbound.training.objectives import objective_of
 from pacbound.training.prior_variance import PriorVariance, Tail
 from pacbound.training.problem import build, network_inputs
 from pacbound.training.schedules import SCHEDULES
@@ -126,14 +126,7 @@ class _Run:
             None if variational else Tail(settings.kl_samples, settings.delta / 5),
             settings.fixed_variance,
         )
-        self.objective = objective_named(
-            settings.objective,
-            data.m,
-            settings.delta,
-            classes=data.classes,
-            beta=settings.beta,
-            annealing=settings.beta_annealing,
-        )
+        self.objective = objective_of(settings, data.m, data.classes)
         self.modules = torch.nn.ModuleList([self.network, self.prior_variance, self.objective])
         rate, schedule = settings.learning_rate, settings.schedule
         last = settings.flow_learning_rate if settings.posterior == "k-nonlinear" else rate

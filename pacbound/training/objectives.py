@@ -12,8 +12,9 @@ from torch import Tensor, nn
 from pacbound.bounds import catoni, maurer, pinsker, quadratic
 from pacbound.bounds.bernoulli_kl import bernoulli_kl_inverse, bernoulli_kl_inverse_derivatives
 from pacbound.errors import unknown_name
+from pacbound.recipes import Settings
 
-__all__ = ["OBJECTIVES", "Objective", "objective_named"]
+__all__ = ["OBJECTIVES", "Elbo", "Objective", "objective_named", "objective_of"]
 
 
 class Objective(nn.Module, ABC):
@@ -129,10 +130,15 @@ OBJECTIVES: dict[str, type[Objective]] = {
 }
 
 
-def objective_named(name: str, m: int, delta: float, **elbo: Any) -> Objective:
-    """The objective of that name; `elbo` has the number of classes and what the ELBO needs."""
-    if name == "elbo":
-        return Elbo(m, delta, **elbo)
+def objective_named(name: str, m: int, delta: float) -> Objective:
+    """The bound of that name."""
     if name not in OBJECTIVES:
         raise unknown_name("objective", name, [*OBJECTIVES, "elbo"])
     return OBJECTIVES[name](m, delta)
+
+
+def objective_of(settings: Settings, m: int, classes: int) -> Objective:
+    """What a training run minimises: a bound, or the negative ELBO."""
+    if settings.objective == "elbo":
+        return Elbo(m, settings.delta, classes, settings.beta, settings.beta_annealing)
+    return objective_named(settings.objective, m, settings.delta)

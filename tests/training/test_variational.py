@@ -29,7 +29,7 @@ from pacbound.training.augmentation import PADDING, flip_and_crop
 from pacbound.training.checkpoints import Checkpoint
 from pacbound.training.log import EpochRecord, TrainingLog, log_path
 from pacbound.training.loop import train
-from pacbound.training.objectives import objective_named
+from pacbound.training.objectives import Elbo
 from pacbound.training.prior_variance import PriorVariance
 
 change = dataclasses.replace
@@ -53,7 +53,7 @@ def variational(tiny_settings: Settings) -> Settings:
 
 
 def test_the_elbo_is_cross_entropy_and_weighted_kl() -> None:
-    objective = objective_named("elbo", 1000, 0.05, classes=7, beta=0.3, annealing=0)
+    objective = Elbo(1000, 0.05, classes=7, beta=0.3, annealing=0)
     logits, labels = torch.randn(50, 7), torch.randint(7, (50,))
     nats = torch.tensor(123.0)
     surrogate = functional.cross_entropy(logits, labels) / math.log(7)
@@ -63,7 +63,7 @@ def test_the_elbo_is_cross_entropy_and_weighted_kl() -> None:
 
 
 def test_the_weight_of_the_kl_grows_linearly_from_nothing() -> None:
-    objective = objective_named("elbo", 10, 0.05, classes=2, beta=2.0, annealing=4)
+    objective = Elbo(10, 0.05, classes=2, beta=2.0, annealing=4)
     weights = []
     for _ in range(7):
         nats = torch.tensor(5.0, requires_grad=True)
@@ -74,7 +74,7 @@ def test_the_weight_of_the_kl_grows_linearly_from_nothing() -> None:
 
 
 def test_looking_at_the_objective_does_not_age_it() -> None:
-    objective = objective_named("elbo", 10, 0.05, classes=2, beta=1.0, annealing=4)
+    objective = Elbo(10, 0.05, classes=2, beta=1.0, annealing=4)
     with torch.no_grad():
         for _ in range(5):
             objective(torch.tensor(0.5), torch.tensor(5.0))
