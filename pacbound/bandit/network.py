@@ -81,7 +81,13 @@ class RewardNetwork:
         return self.hidden, self.output
 
     def train(self, memory: Memory) -> None:
-        """So many minibatches as the settings say, drawn with replacement from all of memory."""
+        """As many minibatches as the settings say, drawn with replacement from all of memory."""
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            self._train(memory)
+        if not np.isfinite(self.parameters.values).all():
+            raise BadInput("training diverged: a smaller learning_rate may help")
+
+    def _train(self, memory: Memory) -> None:
         settings = self.settings
         if settings.reset_optimizer:
             self.optimizer.reset()
@@ -98,8 +104,6 @@ class RewardNetwork:
             self.gradient(self._inputs, self._chosen, self._rewards, weight)
             rate = settings.learning_rate / (1 + settings.decay * i)
             self.optimizer.step(self.parameters.values, self.parameters.gradient, rate)
-        if not np.isfinite(self.parameters.values).all():
-            raise BadInput("training diverged: a smaller learning_rate may help")
 
     def gradient(self, inputs: Array, chosen: Array, rewards: Array, weight: float) -> None:
         """Set the gradient of the loss at the noise that the layers have drawn.

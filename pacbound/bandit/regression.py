@@ -60,9 +60,9 @@ class BayesianRegression:
         """The posterior of all these observations and no others."""
         self.reset()
         for arm in np.unique(arms):
-            x, r = inputs[arms == arm], rewards[arms == arm].astype(np.float64)
-            # Sums of float32 products are exact enough here: features are of order 1.
-            self._count(arm, x.T @ x, x.T.astype(np.float64) @ r, float(r @ r), len(r))
+            # In float32 the rounding of large features could outweigh λ.
+            x, r = (values[arms == arm].astype(np.float64) for values in (inputs, rewards))
+            self._count(arm, x.T @ x, x.T @ r, float(r @ r), len(r))
         self.refresh()
 
     def refresh(self) -> None:
@@ -87,14 +87,12 @@ class BayesianRegression:
         spread = np.matmul(x, self.covariance)  # (arms, n, size)
         spread *= x
         draws = stream.generator.standard_gamma(shape, size=(len(x), len(shape)))
-        variance = rate / draws * spread.sum(2).T
+        variance = rate / draws * np.maximum(spread.sum(2).T, 0)
         normal = stream.generator.standard_normal(variance.shape)
         sampled: Array = x @ self.mean.T + np.sqrt(variance) * normal
         return sampled
 
-    def _count(
-        self, arm: int, gram: NDArray[Any], moment: Array, square: float, count: int
-    ) -> None:
+    def _count(self, arm: int, gram: Array, moment: Array, square: float, count: int) -> None:
         self.precision[arm] += gram
         self.moment[arm] += moment
         self.squares[arm] += square
