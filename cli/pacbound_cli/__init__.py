@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from pacbound import __version__
+from pacbound_cli.bandit import bandit
 from pacbound_cli.certify import certify
 from pacbound_cli.data import data
 from pacbound_cli.errors import OneLineErrors
@@ -36,7 +37,7 @@ def cli(debug: bool) -> None:
     """
 
 
-for command in (train, certify, verify, vi, predict, rotate, table, recipes, data):
+for command in (train, certify, verify, vi, predict, rotate, bandit, table, recipes, data):
     cli.add_command(command)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,18 +15,25 @@ if TYPE_CHECKING:
 
 __all__ = ["table"]
 
+PLAYING = ("seeds", "first_seed", "steps")  # what is asked of bandits
+
 
 @click.command()
 @click.argument("name")
 @click.option("--network", multiple=True, help="Only this one (lenet-5, …); may be repeated.")
 @click.option("--objective", multiple=True, help="Only this one: pinsker, catoni or ours.")
 @click.option("--posterior", multiple=True, help="Only this one: diag, k-diag, k-linear, …")
+@click.option("--problem", multiple=True, help="Of bandits: mushroom, statlog, …")
+@click.option("--agent", multiple=True, help="Of bandits: greedy, diag, k-linear, linear, …")
 @click.option(
     "--set", "overrides", multiple=True, metavar="KEY=VALUE", help="A setting, for every cell."
 )
 @click.option("--draws", type=click.IntRange(min=1), help="Of certification: see certify.")
 @click.option("--weights", type=click.IntRange(min=1), help="Of certification: see certify.")
 @click.option("--samples", type=click.IntRange(min=1), help="Of certification, or of networks: vi.")
+@click.option("--seeds", type=click.IntRange(min=1), help="Of bandits: runs of each agent [3].")
+@click.option("--first-seed", type=click.IntRange(min=0), help="Of bandits: of the seeds [0].")
+@click.option("--steps", type=click.IntRange(min=1), help="Of bandits: contexts to play [all].")
 @click.option(
     "--jobs",
     type=click.IntRange(min=1),
@@ -41,7 +47,7 @@ __all__ = ["table"]
     "--publish",
     type=click.Path(path_type=Path),
     metavar="FOLDER",
-    help="Copy the finished certificates, or evaluations, there.",
+    help="Copy the finished certificates, evaluations or runs' figures there.",
 )
 @json_option
 def table(
@@ -49,15 +55,19 @@ def table(
     network: tuple[str, ...],
     objective: tuple[str, ...],
     posterior: tuple[str, ...],
+    problem: tuple[str, ...],
+    agent: tuple[str, ...],
     overrides: tuple[str, ...],
     jobs: int,
     folder: Path | None,
     show: bool,
     publish: Path | None,
     as_json: bool,
-    **sampling: int | None,
+    **numbers: int | None,
 ) -> None:
-    """Run the table NAME (pac-bayes or vi), or what is missing of it, and print it.
+    """Run the table NAME, or what is missing of it, and print it.
+
+    NAME is pac-bayes, vi, bandit or bandit-untuned.
 
     Every cell is kept in a folder that its settings determine. The same command continues what was
     stopped, by Ctrl-C or worse, and does nothing again that is done; it may run several times at
@@ -70,66 +80,40 @@ def table(
       pacbound table pac-bayes --objective ours --publish certificates
       pacbound table pac-bayes --network lenet-5 --posterior diag --set epochs=2 --weights 500
       pacbound table vi --network lenet-5 --jobs 2
+      pacbound table bandit --jobs 2 --publish results/bandit
+      pacbound table bandit-untuned --problem statlog --agent diag --agent k-linear --seeds 5
     """
     from pacbound.files import ensure_writable
     from pacbound.recipes import parse_override
     from pacbound.tables import table_named
-    from pacbound.tables.place import Place
     from pacbound.tables.selection import Selection
+    from pacbound_cli.running import end_with, run_cells
 
     chosen = table_named(name)
+    given = {key: value for key, value in numbers.items() if value is not None}
     selection = Selection(
-        network,
-        objective,
-        posterior,
-        dict(parse_override(text) for text in overrides),
-        {key: value for key, value in sampling.items() if value is not None},
+        networks=network,
+        objectives=objective,
+        posteriors=posterior,
+        overrides=dict(parse_override(text) for text in overrides),
+        sampling={key: value for key, value in given.items() if key not in PLAYING},
+        problems=problem,
+        agents=agent,
+        playing={key: value for key, value in given.items() if key in PLAYING},
     )
     cells = chosen.cells(selection)
     root = folder or Path("runs") / name
     if publish is not None:
         ensure_writable(publish / "certificate.json")
-    failures = {} if show else _run(cells, root, jobs)
-    rows = [chosen.row(cell, Place.of(cell, root).path) for cell in cells]
+    failures = {} if show else run_cells(cells, root, jobs, chosen.threads)
+    rows = chosen.rows(cells, root)
     if as_json:
         click.echo(json.dumps(rows, indent=1, ensure_ascii=False))
     else:
         _print(chosen, rows)
     if publish is not None:
         _publish(chosen, cells, root, publish)
-    if failures:
-        count = "1 cell" if len(failures) == 1 else f"{len(failures)} cells"
-        click.echo(f"{count} failed; the same command tries again", err=True)
-        raise click.exceptions.Exit(1)
-
-
-def _run(cells: list[Any], root: Path, jobs: int) -> dict[str, str]:
-    """Run what is to be run; the failures, by cell."""
-    from pacbound.data import load
-    from pacbound.files import ensure_writable
-    from pacbound.tables.display import forecast, watching
-    from pacbound.tables.pool import Pool
-    from pacbound_cli.data import fetching_bar
-
-    ensure_writable(root / "lock")
-    pool = Pool(cells, root, jobs, max(1, (os.cpu_count() or 1) // jobs))
-    try:
-        with watching(pool) as watcher:
-            pool.survey(watcher)
-        with fetching_bar() as progress:  # once, and not in every child process
-            for data in sorted({cell.data for cell in pool.waiting}):
-                load(data, progress)
-        with watching(pool) as watcher:
-            pool.probe(watcher)
-            watcher.say(forecast(pool))
-            pool.run(watcher)
-    except KeyboardInterrupt:
-        click.echo(
-            f"stopped, {len(pool.finished)} of {len(cells)} done; the same command continues",
-            err=True,
-        )
-        raise click.exceptions.Exit(130) from None
-    return pool.failures
+    end_with(failures)
 
 
 def _print(chosen: Table, rows: list[dict[str, Any]]) -> None:

@@ -10,14 +10,17 @@ from pacbound.tables.cell import Table
 
 __all__ = ["TABLES", "table_named"]
 
-TABLES = {  # imported when asked for
-    "pac-bayes": "pacbound.tables.pac_bayes",
-    "vi": "pacbound.tables.vi",
+TABLES = {  # a module, imported when asked for, and the table's name in it
+    "pac-bayes": ("pacbound.tables.pac_bayes", "TABLE"),
+    "vi": ("pacbound.tables.vi", "TABLE"),
+    "bandit": ("pacbound.tables.bandit", "TUNED_TABLE"),
+    "bandit-untuned": ("pacbound.tables.bandit", "UNTUNED_TABLE"),
 }
 
 
 def table_named(name: str) -> Table:
-    """The table of that name: a module with a `TABLE` in it."""
+    """The table of that name."""
     if name not in TABLES:
         raise unknown_name("table", name, TABLES)
-    return cast(Table, importlib.import_module(TABLES[name]).TABLE)
+    module, attribute = TABLES[name]
+    return cast(Table, getattr(importlib.import_module(module), attribute))

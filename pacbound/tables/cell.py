@@ -9,9 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from pacbound.tables.selection import Selection
+
+if TYPE_CHECKING:
+    from pacbound.data.sources import Progress as FetchProgress
 
 __all__ = ["Cell", "Measured", "Progress", "Report", "Row", "Table", "Verdict"]
 
@@ -65,7 +68,10 @@ class Cell(Protocol):
 
     @property
     def data(self) -> str:
-        """The data set that it needs: fetched once, before any child process starts."""
+        """What it needs: cells with the same data fetch the same."""
+
+    def fetch(self, progress: FetchProgress) -> None:
+        """See that the data is there and fits; done once, before any child process starts."""
 
     def work(self) -> Mapping[str, float]:
         """The amount of work in every stage, in the order of the stages."""
@@ -90,12 +96,13 @@ class Table(Protocol):
     """A table of the paper's."""
 
     title: str
+    threads: int | None  # for each cell; None for its share of the cores
 
     def cells(self, selection: Selection) -> list[Any]:
         """The chosen cells; BadInput for an unknown name or setting."""
 
-    def row(self, cell: Any, folder: Path) -> Row:
-        """What one cell's files say, beside the paper's figures."""
+    def rows(self, cells: Sequence[Any], root: Path) -> list[Row]:
+        """What the cells' files say, beside the paper's figures."""
 
     def render(self, rows: Sequence[Row]) -> Any:
         """The rows as something that rich prints."""

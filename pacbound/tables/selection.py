@@ -8,7 +8,9 @@ from typing import Any
 
 from pacbound.errors import BadInput, unknown_name
 
-__all__ = ["Selection", "chosen", "refuse_overrides"]
+__all__ = ["BANDITS_ONLY", "Selection", "chosen", "refuse_overrides"]
+
+BANDITS_ONLY = ("problem", "agent", "seeds", "first_seed", "steps")
 
 
 @dataclass(frozen=True)
@@ -20,6 +22,23 @@ class Selection:
     posteriors: tuple[str, ...] = ()
     overrides: Mapping[str, Any] | None = None  # settings, for every cell
     sampling: Mapping[str, Any] | None = None  # draws, weights, samples
+    problems: tuple[str, ...] = ()
+    agents: tuple[str, ...] = ()
+    playing: Mapping[str, int] | None = None  # seeds, first_seed, steps
+
+    def refuse(self, *options: str) -> None:
+        """BadInput for what was chosen of these options, which the table has not."""
+        given = {
+            "network": self.networks,
+            "objective": self.objectives,
+            "posterior": self.posteriors,
+            "problem": self.problems,
+            "agent": self.agents,
+            **dict.fromkeys((*(self.sampling or {}), *(self.playing or {})), True),
+        }
+        for option in options:
+            if given.get(option):
+                raise BadInput(f"this table has no --{option.replace('_', '-')}")
 
 
 def chosen(kind: str, names: Sequence[str], valid: Iterable[str]) -> list[str]:

@@ -21,6 +21,7 @@ from pacbound.training.log import EpochRecord, TrainingLog
 
 if TYPE_CHECKING:
     from pacbound.data import Dataset
+    from pacbound.data.sources import Progress as FetchProgress
     from pacbound.training.checkpoints import Checkpoint
     from pacbound.training.loop import Step
 
@@ -85,6 +86,12 @@ class TrainedCell(ABC):
     def data(self) -> str:
         """The training data."""
         return self.settings.data
+
+    def fetch(self, progress: FetchProgress) -> None:
+        """Load the data once; it comes from the cache afterwards."""
+        from pacbound.data import load
+
+        load(self.settings.data, progress)
 
     def work(self) -> Mapping[str, float]:
         """Epochs of every phase of training, and the last stage as one piece."""

@@ -28,6 +28,9 @@ class FakeCell:
     def digest(self) -> str:
         return hashlib.sha256(f"{self.name} {self.seconds}".encode()).hexdigest()
 
+    def fetch(self, progress: object) -> None:
+        pass
+
     def work(self) -> Mapping[str, float]:
         return {"working": 2.0, "checking": 1.0}
 

@@ -12,7 +12,8 @@ from pacbound.recipes.choices import prior_choices
 from pacbound.tables.cell import Row
 from pacbound.tables.pac_bayes.cell import CERTIFICATE, Certification, PacBayesCell
 from pacbound.tables.pac_bayes.rows import render, row
-from pacbound.tables.selection import Selection, chosen, refuse_overrides
+from pacbound.tables.place import Place
+from pacbound.tables.selection import BANDITS_ONLY, Selection, chosen, refuse_overrides
 
 __all__ = ["NETWORKS", "OBJECTIVES", "POSTERIORS", "TABLE"]
 
@@ -30,9 +31,11 @@ class PacBayesTable:
     """Cells, rows and printing."""
 
     title = "PAC-Bayes bounds, beside the paper's Table 3"
+    threads = None
 
     def cells(self, selection: Selection) -> list[PacBayesCell]:
         """Network by network, as the paper prints them."""
+        selection.refuse(*BANDITS_ONLY)
         networks = chosen("network", selection.networks, NETWORKS)
         objectives = chosen("objective", selection.objectives, OBJECTIVES)
         posteriors = chosen("posterior", selection.posteriors, POSTERIORS)
@@ -52,9 +55,9 @@ class PacBayesTable:
             )
         return found
 
-    def row(self, cell: PacBayesCell, folder: Path) -> Row:
-        """What one cell's files say, beside the paper's figures."""
-        return row(cell, folder)
+    def rows(self, cells: Sequence[PacBayesCell], root: Path) -> list[Row]:
+        """One for each cell."""
+        return [row(cell, Place.of(cell, root).path) for cell in cells]
 
     def render(self, rows: Sequence[Row]) -> Any:
         """The rows as something that rich prints."""

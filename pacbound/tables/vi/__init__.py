@@ -9,7 +9,8 @@ from typing import Any
 from pacbound.errors import BadInput
 from pacbound.recipes import recipe
 from pacbound.tables.cell import Row
-from pacbound.tables.selection import Selection, chosen, refuse_overrides
+from pacbound.tables.place import Place
+from pacbound.tables.selection import BANDITS_ONLY, Selection, chosen, refuse_overrides
 from pacbound.tables.vi.cell import EVALUATION, ViCell
 from pacbound.tables.vi.rows import render, row
 
@@ -24,9 +25,11 @@ class ViTable:
     """Cells, rows and printing."""
 
     title = "Variational inference, test error beside the paper's Tables 1 and 2"
+    threads = None
 
     def cells(self, selection: Selection) -> list[ViCell]:
         """Network by network, as the paper prints them."""
+        selection.refuse(*BANDITS_ONLY)
         networks = chosen("network", selection.networks, NETWORKS)
         posteriors = chosen("posterior", selection.posteriors, POSTERIORS)
         overrides = selection.overrides or {}
@@ -46,9 +49,9 @@ class ViTable:
             for posterior in posteriors
         ]
 
-    def row(self, cell: ViCell, folder: Path) -> Row:
-        """What one cell's files say, beside the paper's figure."""
-        return row(cell, folder)
+    def rows(self, cells: Sequence[ViCell], root: Path) -> list[Row]:
+        """One for each cell."""
+        return [row(cell, Place.of(cell, root).path) for cell in cells]
 
     def render(self, rows: Sequence[Row]) -> Any:
         """The rows as something that rich prints."""

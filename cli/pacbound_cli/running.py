@@ -1,0 +1,61 @@
+"""Cells run side by side, with what is to be seen of it: for `table` and `bandit`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from pacbound.tables.cell import Cell
+
+__all__ = ["end_with", "run_cells"]
+
+
+def run_cells(
+    cells: Sequence[Cell], root: Path, jobs: int, threads: int | None = None
+) -> dict[str, str]:
+    """Run what is to be run; the failures, by cell.
+
+    Arguments:
+        cells: All of them; what is finished is not run again.
+        root: The folder of their folders.
+        jobs: How many side by side.
+        threads: For each; None for its share of the cores.
+    """
+    from pacbound.files import ensure_writable
+    from pacbound.tables.display import forecast, watching
+    from pacbound.tables.pool import Pool
+    from pacbound_cli.data import fetching_bar
+
+    ensure_writable(root / "lock")
+    pool = Pool(cells, root, jobs, threads or max(1, (os.cpu_count() or 1) // jobs))
+    try:
+        with watching(pool) as watcher:
+            pool.survey(watcher)
+        with fetching_bar() as progress:  # once, and not in every child process
+            needed = {cell.data: cell for cell in reversed(pool.waiting)}
+            for _, cell in sorted(needed.items()):
+                cell.fetch(progress)
+        with watching(pool) as watcher:
+            pool.probe(watcher)
+            watcher.say(forecast(pool))
+            pool.run(watcher)
+    except KeyboardInterrupt:
+        click.echo(
+            f"stopped, {len(pool.finished)} of {len(cells)} done; the same command continues",
+            err=True,
+        )
+        raise click.exceptions.Exit(130) from None
+    return pool.failures
+
+
+def end_with(failures: dict[str, str]) -> None:
+    """Exit code 1 if a cell failed."""
+    if failures:
+        count = "1 cell" if len(failures) == 1 else f"{len(failures)} cells"
+        click.echo(f"{count} failed; the same command tries again", err=True)
+        raise click.exceptions.Exit(1)

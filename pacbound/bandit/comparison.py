@@ -1,0 +1,82 @@
+"""Agents compared over seeds: means, their standard errors, and who wins."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+__all__ = ["Average", "Winners", "winners"]
+
+
+@dataclass(frozen=True)
+class Average:
+    """A mean over independent runs, and its standard error."""
+
+    mean: float
+    standard_error: float | None  # None for a single run
+    count: int
+
+    @classmethod
+    def of(cls, values: Iterable[float]) -> Average | None:
+        """None of no values.
+
+        Example:
+            >>> Average.of([1.0, 3.0])
+            Average(mean=2.0, standard_error=1.0, count=2)
+        """
+        found = np.array([*values], dtype=np.float64)
+        if not len(found):
+            return None
+        error = None
+        if len(found) > 1:
+            error = float(found.std(ddof=1) / math.sqrt(len(found)))
+        return cls(float(found.mean()), error, len(found))
+
+
+@dataclass(frozen=True)
+class Winners:
+    """The agent of the smallest mean, and those that cannot be told from it."""
+
+    best: str | None = None
+    close: frozenset[str] = frozenset()
+
+
+def winners(regrets: Mapping[str, Mapping[int, float]]) -> Winners:
+    """Who wins, of agents with their regrets by seed.
+
+    Only agents with as many runs as any other are compared. An agent is close to the best if the
+    mean difference between the two, on the same seeds, is within one standard error of itself: a
+    stream that is hard for all agents counts for none of them.
+
+    Example:
+        >>> winners({"a": {0: 1.0, 1: 5.0}, "b": {0: 1.1, 1: 4.9}, "c": {0: 2.0, 1: 6.0}})
+        Winners(best='a', close=frozenset({'b'}))
+    """
+    most = max((len(runs) for runs in regrets.values()), default=0)
+    if not most:
+        return Winners()
+    means = {
+        agent: float(np.mean([*runs.values()]))
+        for agent, runs in regrets.items()
+        if len(runs) == most
+    }
+    best = min(means, key=lambda agent: means[agent])
+    return Winners(
+        best,
+        frozenset(
+            agent
+            for agent in means
+            if agent != best and _within_error(regrets[agent], regrets[best])
+        ),
+    )
+
+
+def _within_error(runs: Mapping[int, float], best: Mapping[int, float]) -> bool:
+    shared = [seed for seed in runs if seed in best]
+    difference = Average.of(runs[seed] - best[seed] for seed in shared)
+    if difference is None or difference.standard_error is None:
+        return False
+    return difference.mean <= difference.standard_error
