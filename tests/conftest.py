@@ -70,3 +70,14 @@ def tiny_settings(tiny_file: Path) -> Settings:
         "learning_rate": 0.02,
     }
     return recipe("mlp-600", overrides)
+
+
+@pytest.fixture(scope="session")
+def bandit_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A bandit of three arms, of which the one whose centre is nearest to the context pays 1."""
+    path = tmp_path_factory.mktemp("bandit") / "small.npz"
+    generator = np.random.default_rng(0)
+    contexts = generator.standard_normal((320, 4))
+    best = (contexts @ generator.standard_normal((4, 3))).argmax(1)
+    np.savez(path, contexts=contexts, rewards=np.eye(3)[best])
+    return path

@@ -29,7 +29,8 @@ def render(title: str, rows: Sequence[Row]) -> Any:
     agents = [*dict.fromkeys(row["agent"] for row in rows)]
     problems = [*dict.fromkeys(row["problem"] for row in rows)]
     for agent in agents:
-        table.add_column("fBNN" if agent == "fbnn" else agent, justify="right")
+        name = Text("fBNN" if agent == "fbnn" else agent, overflow="fold")
+        table.add_column(name, justify="right", min_width=len(name))
     for problem in problems:
         line = {row["agent"]: row for row in rows if row["problem"] == problem}
         table.add_row(problem, *(_ours(line.get(agent)) for agent in agents))
@@ -44,7 +45,7 @@ def render(title: str, rows: Sequence[Row]) -> Any:
     if any(0 < row["count"] < len(row["runs"]) for row in rows):
         legend += " In brackets: the seeds that are done, where not all are."
     if "fbnn" in agents:
-        legend += " fBNN is the paper's alone."
+        legend += " fBNN is not built here: its figures are the paper's."
     return Group(table, Text(legend, style="dim"), *_notes(rows))
 
 
