@@ -100,7 +100,7 @@ class RewardNetwork:
             np.take(memory.rewards, rows, out=self._rewards[:, 0], mode="clip")
             np.take(self._eye, memory.arms[rows], axis=0, out=self._chosen, mode="clip")
             self.hidden.draw_noise(self.stream)
-            self.output.draw_for_moments(self.stream)
+            self.output.draw_for_means(self.stream)
             self.gradient(self._inputs, self._chosen, self._rewards, weight)
             rate = settings.learning_rate / (1 + settings.decay * i)
             self.optimizer.step(self.parameters.values, self.parameters.gradient, rate)
@@ -119,12 +119,12 @@ class RewardNetwork:
         sampled = self.hidden.sample(inputs)
         np.greater(sampled, 0, out=self._alive)
         np.multiply(sampled, self._alive, out=self._features[:, :-1])
-        mean, _ = self.output.moments(self._features)
+        means = self.output.means(self._features)
         scale = np.float32(1 / (self.settings.noise**2 * len(inputs)))
-        by_mean = np.subtract(mean, rewards)
+        by_mean = np.subtract(means, rewards)
         by_mean *= chosen
         by_mean *= scale
-        by_features = self.output.back_moments(by_mean, (scale / 2) * chosen)
+        by_features = self.output.back_means(by_mean, (scale / 2) * chosen)
         self._alive *= by_features[:, :-1]
         self.hidden.back_sample(self._alive)
         for layer in self.layers:

@@ -128,7 +128,7 @@ def test_the_gradient_is_that_of_automatic_differentiation(
     made = network_of(posterior, **changes)
     made.hidden.noise[:] = 0
     made.hidden.draw_noise(made.stream)
-    made.output.draw_for_moments(made.stream)
+    made.output.draw_for_means(made.stream)
     made.gradient(*minibatch(), weight)
     oracle_loss(made, weight).backward()
     for name, parameter in made.network.named_parameters():

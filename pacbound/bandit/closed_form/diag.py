@@ -55,15 +55,13 @@ class DiagLayer(Layer):
         np.matmul(by_square.T, self.squares, out=self.by_log_scale)
         self.by_log_scale *= self.variance
 
-    def moments(self, inputs: Array) -> tuple[Array, Array | None]:
+    def means(self, inputs: Array) -> Array:
         self.inputs = inputs
-        np.square(inputs, out=self.squares)
-        np.matmul(self.squares, self.variance.T, out=self.deviation)
-        np.matmul(inputs, self.mean.T, out=self.outputs)
-        return self.outputs, self.deviation
+        return np.matmul(inputs, self.mean.T, out=self.outputs)
 
-    def back_moments(self, by_mean: Array, by_variance: Array) -> Array:
+    def back_means(self, by_mean: Array, by_variance: Array) -> Array:
         np.matmul(by_mean.T, self.inputs, out=self.by_mean)
+        np.square(self.inputs, out=self.squares)
         np.matmul(by_variance.T, self.squares, out=self.by_log_scale)
         self.by_log_scale *= self.variance
         self.by_log_scale *= 2

@@ -59,15 +59,14 @@ class KDiagLayer(Layer):
         by_square /= self.length  # twice the gradient of length²
         np.multiply(by_square @ self.squares, self.in_variance, out=self.by_log_in)
 
-    def moments(self, inputs: Array) -> tuple[Array, Array | None]:
+    def means(self, inputs: Array) -> Array:
         self.inputs = inputs
-        np.square(inputs, out=self.squares)
-        np.matmul(self.squares, self.in_variance, out=self.length)
-        np.matmul(inputs, self.mean.T, out=self.outputs)
-        return self.outputs, np.multiply(self.length[:, None], self.out_variance, out=self.spread)
+        return np.matmul(inputs, self.mean.T, out=self.outputs)
 
-    def back_moments(self, by_mean: Array, by_variance: Array) -> Array:
+    def back_means(self, by_mean: Array, by_variance: Array) -> Array:
         np.matmul(by_mean.T, self.inputs, out=self.by_mean)
+        np.square(self.inputs, out=self.squares)
+        np.matmul(self.squares, self.in_variance, out=self.length)
         np.multiply(self.length @ by_variance, 2 * self.out_variance, out=self.by_log_out)
         by_square = by_variance @ (2 * self.out_variance)
         np.multiply(by_square @ self.squares, self.in_variance, out=self.by_log_in)

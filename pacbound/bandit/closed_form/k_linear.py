@@ -69,18 +69,17 @@ class KLinearLayer(Layer):
         by_square /= self.deviation  # twice the gradient of deviation²
         self._back_mix(by_square)
 
-    def moments(self, inputs: Array) -> tuple[Array, Array | None]:
-        self._mix(inputs)
-        np.matmul(inputs, self.mean.T, out=self.outputs)
-        self.out_squares = np.square(self.out_map)
-        return self.outputs, np.matmul(self.deviation, self.out_squares.T, out=self.spread)
+    def means(self, inputs: Array) -> Array:
+        self.inputs = inputs
+        return np.matmul(inputs, self.mean.T, out=self.outputs)
 
-    def back_moments(self, by_mean: Array, by_variance: Array) -> Array:
+    def back_means(self, by_mean: Array, by_variance: Array) -> Array:
+        self._mix(self.inputs)
         np.matmul(by_mean.T, self.inputs, out=self.by_mean)
         np.matmul(by_variance.T, self.deviation, out=self.by_out)
         self.by_out *= self.out_map
         self.by_out *= 2
-        by_square = np.matmul(by_variance, self.out_squares, out=self.by_spread)
+        by_square = np.matmul(by_variance, np.square(self.out_map), out=self.by_spread)
         by_square *= 2
         self._back_mix(by_square)
         by_inputs = self.by_mixed @ self.in_map.T

@@ -45,7 +45,7 @@ class KNonlinearLayer(KLinearLayer):
     def draw_noise(self, stream: Stream) -> None:
         stream.fill(self.noise)
 
-    def draw_for_moments(self, stream: Stream) -> None:
+    def draw_for_means(self, stream: Stream) -> None:
         self.draw_noise(stream)
 
     def weights(self, noise: Array) -> Array:
@@ -75,10 +75,10 @@ class KNonlinearLayer(KLinearLayer):
         by_parts = self._parts(by_outputs)
         self.by_weights = np.matmul(by_parts.transpose(0, 2, 1), self._parts(self.inputs))
 
-    def moments(self, inputs: Array) -> tuple[Array, Array | None]:
-        return self.sample(inputs), None
+    def means(self, inputs: Array) -> Array:
+        return self.sample(inputs)
 
-    def back_moments(self, by_mean: Array, by_variance: Array) -> Array:
+    def back_means(self, by_mean: Array, by_variance: Array) -> Array:
         self.back_sample(by_mean)
         by_inputs: Array = np.matmul(self._parts(by_mean), self.drawn)
         return by_inputs.reshape(self.inputs.shape)

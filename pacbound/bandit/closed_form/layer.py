@@ -21,8 +21,9 @@ class Layer(ABC):
     """A dense layer x ↦ xWᵀ with a posterior over W, and its gradients.
 
     A hidden layer is `sample`d, with weights of its own for every example, and the output layer
-    gives the `moments` of its outputs instead: the squared error of a normal output needs no
-    draw, because E(r − y)² = (r − E y)² + Var y.
+    gives the `means` of its outputs instead: the squared error of a normal output needs no draw,
+    because E(r − y)² = (r − E y)² + Var y. The variance enters linearly, so that the gradient
+    goes through it without its value.
 
     A step calls `refresh`; the forward method; its counterpart, which puts the gradient of the
     loss in the place of the parameters' gradients; and `complete`.
@@ -58,8 +59,8 @@ class Layer(ABC):
     def draw_noise(self, stream: Stream) -> None:
         """Draw what `sample` needs."""
 
-    def draw_for_moments(self, stream: Stream) -> None:  # noqa: B027 - normal outputs need none
-        """Draw what `moments` needs."""
+    def draw_for_means(self, stream: Stream) -> None:  # noqa: B027 - normal outputs need none
+        """Draw what `means` needs."""
 
     @abstractmethod
     def sample(self, inputs: Array) -> Array:
@@ -70,15 +71,12 @@ class Layer(ABC):
         """The gradient of the parameters from that of the sampled outputs."""
 
     @abstractmethod
-    def moments(self, inputs: Array) -> tuple[Array, Array | None]:
-        """The mean and variance of every output; a variance of None is zero.
-
-        Where the outputs are not normal they are sampled, and the variance is None.
-        """
+    def means(self, inputs: Array) -> Array:
+        """The mean of every output; outputs that are not normal are sampled."""
 
     @abstractmethod
-    def back_moments(self, by_mean: Array, by_variance: Array) -> Array:
-        """The gradients of the parameters and the inputs from those of the moments."""
+    def back_means(self, by_mean: Array, by_variance: Array) -> Array:
+        """The gradients of parameters and inputs from those of the outputs' means and variances."""
 
     @abstractmethod
     def complete(self, weight: float) -> None:

@@ -23,10 +23,10 @@ class PointLayer(Layer):
     def back_sample(self, by_outputs: Array) -> None:
         np.matmul(by_outputs.T, self.inputs, out=self.by_mean)
 
-    def moments(self, inputs: Array) -> tuple[Array, Array | None]:
-        return self.sample(inputs), None
+    def means(self, inputs: Array) -> Array:
+        return self.sample(inputs)
 
-    def back_moments(self, by_mean: Array, by_variance: Array) -> Array:
+    def back_means(self, by_mean: Array, by_variance: Array) -> Array:
         self.back_sample(by_mean)
         return by_mean @ self.mean
 
