@@ -47,17 +47,17 @@ class Winners:
 def winners(regrets: Mapping[str, Mapping[int, float]]) -> Winners:
     """Who wins, of agents with their regrets by seed.
 
-    Only agents with as many runs as any other are compared. An agent is close to the best if the
-    mean difference between the two, on the same seeds, is within one standard error of itself: a
-    stream that is hard for all agents counts for none of them.
+    Only agents with as many runs as any other are compared, and nobody wins alone. An agent is
+    close to the best if the mean difference between the two, on the same seeds, is within one
+    standard error of itself: a stream that is hard for all agents counts for none of them.
 
     Example:
         >>> winners({"a": {0: 1.0, 1: 5.0}, "b": {0: 1.1, 1: 4.9}, "c": {0: 2.0, 1: 6.0}})
         Winners(best='a', close=frozenset({'b'}))
     """
-    most = max((len(runs) for runs in regrets.values()), default=0)
-    if not most:
+    if sum(bool(runs) for runs in regrets.values()) < 2:
         return Winners()
+    most = max(len(runs) for runs in regrets.values())
     means = {
         agent: float(np.mean([*runs.values()]))
         for agent, runs in regrets.items()

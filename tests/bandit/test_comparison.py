@@ -37,6 +37,7 @@ def test_a_hard_stream_counts_for_nobody() -> None:
 def test_only_agents_with_the_most_runs_win() -> None:
     assert winners({"a": {0: 1.0}, "b": {0: 2.0, 1: 3.0}}) == Winners("b")
     assert winners({"a": {0: 1.0}, "b": {0: 1.0}}) == Winners("a")
+    assert winners({"a": {0: 1.0}, "b": {}}) == Winners()
     assert winners({"a": {}}) == winners({}) == Winners()
 
 

@@ -10,10 +10,6 @@ from pacbound.tables.cell import Row
 __all__ = ["render", "render_problem"]
 
 BEST, CLOSE = "*", "~"
-MARKS = (
-    f"{BEST} the smallest mean of a problem; {CLOSE} no more than one standard error from it, by "
-    "the differences on the same seeds."
-)
 
 
 def render(title: str, rows: Sequence[Row]) -> Any:
@@ -23,14 +19,12 @@ def render(title: str, rows: Sequence[Row]) -> Any:
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=0, show_edge=False)
-    table.pad_edge, table.padding = False, (0, 1, 0, 0)
+    table = Table(box=SIMPLE_HEAD, padding=0, show_edge=False)
     table.add_column("problem", no_wrap=True)
     agents = [*dict.fromkeys(row["agent"] for row in rows)]
     problems = [*dict.fromkeys(row["problem"] for row in rows)]
     for agent in agents:
-        name = Text("fBNN" if agent == "fbnn" else agent, overflow="fold")
-        table.add_column(name, justify="right", min_width=len(name))
+        table.add_column(_header(agent), justify="right")
     for problem in problems:
         line = {row["agent"]: row for row in rows if row["problem"] == problem}
         table.add_row(problem, *(_ours(line.get(agent)) for agent in agents))
@@ -38,15 +32,14 @@ def render(title: str, rows: Sequence[Row]) -> Any:
             papers = (line[agent]["paper"] if agent in line else None for agent in agents)
             table.add_row("  paper", *(_figure(one) for one in papers), style="dim")
         table.add_section()
-    legend = (
-        "Mean and standard error over seeds of the cumulative regret, in per cent of the uniform "
-        f"policy's. {MARKS} Green: at or below the paper's figure."
-    )
+    legend = _legend(rows)
+    if any(row["paper"] and row["count"] for row in rows):
+        legend += " Green: at or below the paper's figure."
     if any(0 < row["count"] < len(row["runs"]) for row in rows):
         legend += " In brackets: the seeds that are done, where not all are."
     if "fbnn" in agents:
         legend += " fBNN is not built here: its figures are the paper's."
-    return Group(table, Text(legend, style="dim"), *_notes(rows))
+    return Group(Text(title, style="italic"), table, Text(legend, style="dim"), *_notes(rows))
 
 
 def render_problem(title: str, rows: Sequence[Row]) -> Any:
@@ -57,8 +50,7 @@ def render_problem(title: str, rows: Sequence[Row]) -> Any:
     from rich.text import Text
 
     published = any(row["paper"] for row in rows)
-    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, show_edge=False)
-    table.pad_edge, table.padding = False, (0, 1, 0, 0)
+    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False, pad_edge=False)
     table.add_column("agent", no_wrap=True)
     table.add_column("regret", justify="right", no_wrap=True)
     if published:
@@ -80,11 +72,33 @@ def render_problem(title: str, rows: Sequence[Row]) -> Any:
     spare = ["–", "–"] if published else ["–"]
     table.add_row("best fixed arm", _figure(rows[0]["best_fixed_arm"]), *spare, "", style="dim")
     table.add_row("uniform", "100.00", *spare, "", style="dim")
-    legend = (
-        "Mean and standard error over seeds of the cumulative regret, in per cent of the uniform "
-        f"policy's. {MARKS}"
+    return Group(
+        Text(title, style="italic"), table, Text(_legend(rows), style="dim"), *_notes(rows)
     )
-    return Group(table, Text(legend, style="dim"), *_notes(rows))
+
+
+def _legend(rows: Sequence[Row]) -> str:
+    text = (
+        "Cumulative regret in per cent of the uniform policy's, mean ± standard error over seeds."
+    )
+    if any(row["best"] for row in rows):
+        text += f" {BEST} the smallest mean"
+        if any(row["close"] for row in rows):
+            text += (
+                f"; {CLOSE} no more than one standard error from it, by the differences on the "
+                "same seeds"
+            )
+        text += "."
+    return text
+
+
+def _header(agent: str) -> Any:
+    """An agent's name; a long one is broken where it has a hyphen."""
+    from rich.text import Text
+
+    if agent == "fbnn":
+        return "fBNN"
+    return Text(agent.replace("-", "-\n") if len(agent) > 7 else agent, overflow="fold")
 
 
 def _ours(row: Row | None) -> Any:
