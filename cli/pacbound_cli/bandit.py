@@ -39,7 +39,11 @@ __all__ = ["bandit"]
     help="Runs of each agent; agents with the same seed play the same stream.",
 )
 @click.option(
-    "--first-seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the seeds."
+    "--first-seed",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="The first of the seeds; tune on others than you report.",
 )
 @click.option("--steps", type=click.IntRange(min=1), help="Contexts to play [all].")
 @click.option(

@@ -32,7 +32,7 @@ PLAYING = ("seeds", "first_seed", "steps")  # what is asked of bandits
 @click.option("--weights", type=click.IntRange(min=1), help="Of certification: see certify.")
 @click.option("--samples", type=click.IntRange(min=1), help="Of certification, or of networks: vi.")
 @click.option("--seeds", type=click.IntRange(min=1), help="Of bandits: runs of each agent [3].")
-@click.option("--first-seed", type=click.IntRange(min=0), help="Of bandits: of the seeds [0].")
+@click.option("--first-seed", type=click.IntRange(min=0), help="Of bandits: the first of them [0].")
 @click.option("--steps", type=click.IntRange(min=1), help="Of bandits: contexts to play [all].")
 @click.option(
     "--jobs",
