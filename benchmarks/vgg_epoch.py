@@ -17,6 +17,7 @@ import resource
 import subprocess
 import sys
 import time
+from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -44,7 +45,7 @@ def measure(posterior: str, images: int, augmented: bool) -> dict[str, float]:
     with TemporaryDirectory() as folder:
         train(settings, some, Path(folder) / "vgg.pt", on_step=on_step)
     quarter = math.ceil(len(losses) / 4)
-    steps = [after - before for before, after in zip(times[1:-1], times[2:], strict=True)]
+    steps = [after - before for before, after in pairwise(times[1:])]
     return {
         "first": sum(losses[:quarter]) / quarter,
         "last": sum(losses[-quarter:]) / quarter,
