@@ -180,7 +180,7 @@ def test_declared_values_are_numbered_in_order() -> None:
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("network", "vgg"),
+        ("network", "transformer"),
         ("width.0", 600),
         ("width.x", 600),
         ("seed", 1.0),
