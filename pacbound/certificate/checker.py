@@ -15,11 +15,10 @@ import json
 import re
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from functools import partialmethod
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 __all__ = ["CHOICES", "FIELDS", "FORMAT", "PREFERRED_WIDTHS", "VARIANTS", "Verdict", "check"]
 __all__ += ["check_file", "choice", "main", "required_choices", "sentence"]
@@ -51,8 +50,8 @@ PREFERRED_WIDTHS = (600, 200, 300, 100, 400, 800, 1000, 1200, 50, 500, 20, 30, 1
 # of FIELDS, by default that of its own name. T[] is an array of T, and T? may be null.
 FIELDS = {
     "certificate": f"format:{FORMAT} claim budget data model prior kl risk bound also seeds made",
-    "claim": "risk_bound:[0,1] delta:(0,1) loss:zero-one predictor:gibbs sentence:text",
-    "budget": "pac_bayes:(0,1) risk:(0,1) kl:[0,1]",
+    "claim": "risk_bound:[0,1] delta:(0,1) loss:zero-one predictor:gibbs|draw sentence:text",
+    "budget": "pac_bayes:(0,1) risk:[0,1] kl:[0,1]",
     "data": "name:text m:int>0 classes:int>0 sha256:digest",
     "model": "recipe:text posterior:diag|k-diag|k-linear|k-nonlinear parameters:int>0 "
     "checkpoint_sha256:digest",
@@ -66,11 +65,14 @@ FIELDS = {
     "upper:real>=0 groups:sampled[] gaussian:tail theorem3:tail",
     "sampled": "mean_square:real>0 lipschitz:real>0 offset:real>=0 log_det:real",
     "tail": "correction:real>=0 upper:real>=0",
+    "kl=drawn": "method:drawn upper:real groups:drawn[]",
+    "drawn": "distance_sq:real>0 noise_sq:real>=0 log_det:real",
     "risk=per-example": "sampler:per-example draws:int>0 errors:int>=0 limit:chernoff upper:[0,1]",
     "risk=per-weights": "sampler:per-weights draws:int>0 batch:int>0 limit:betting|chernoff "
     "counts:errors-and-times[] upper:[0,1]",
+    "risk=whole-set": "sampler:whole-set errors:int>=0 weights_sha256:digest upper:[0,1]",
     "bound": "inequality:mcallester|maurer complexity:real>=0 value:[0,1]",
-    "also": "mcallester:[0,1] maurer:[0,1] pinsker:real>=0 catoni held_out:held_out?",
+    "also": "mcallester:[0,1]? maurer:[0,1]? pinsker:real>=0? catoni:catoni? held_out:held_out?",
     "catoni": "beta_index:int>0 value:real>=0",
     "held_out": "n:int>0 errors:int>=0 upper:[0,1]",
     "seeds": "derivation:text risk:digest kl:digest?",
@@ -119,7 +121,7 @@ def _is(kind: str, value: Any) -> bool:
     kinds |= {"real": real, "real>0": real and value > 0, "real>=0": real and value >= 0}
     kinds |= {"[0,1]": real and 0 <= value <= 1, "(0,1)": real and 0 < value < 1}
     kinds |= {"int>0": count and value > 0, "int>=0": count and value >= 0}
-    kinds |= {"bool": type(value) is bool, "digest": text and bool(DIGEST.fullmatch(value))}
+    kinds |= {"bool": type(value) is bool, "digest": text and DIGEST.fullmatch(value) is not None}
     if kind == "errors-and-times":
         return array and len(value) == 2 and _is("int>=0", value[0]) and _is("int>0", value[1])
     return kinds[kind] if kind in kinds else text and value in kind.split("|")
@@ -151,9 +153,8 @@ def _check_shape(kind: str, value: Any, at: str) -> None:
         _require(_is(kind, value), f"{at} must be {kind}")
 
 
-RANGE = (decimal.MIN_EMIN, decimal.MAX_EMAX)
 TRAPS = [decimal.InvalidOperation, decimal.DivisionByZero, decimal.Overflow]
-DOWN, UP = (Context(50, way, *RANGE, traps=TRAPS) for way in (ROUND_FLOOR, ROUND_CEILING))
+DOWN, UP = (Context(50, x, MIN_EMIN, MAX_EMAX, traps=TRAPS) for x in (ROUND_FLOOR, ROUND_CEILING))
 
 
 class Interval:
@@ -175,24 +176,20 @@ class Interval:
         lo, hi = getattr(DOWN, function)(self.lo), getattr(UP, function)(self.hi)
         return Interval(DOWN.next_minus(lo), UP.next_plus(hi))
 
-    __add__ = partialmethod(_hull, "add")
-    __sub__ = partialmethod(_hull, "subtract")
-    __mul__ = partialmethod(_hull, "multiply")
-    __truediv__ = partialmethod(_hull, "divide")
-    ln = partialmethod(_widened, "ln")
-    exp = partialmethod(_widened, "exp")
+    __add__, __sub__ = partialmethod(_hull, "add"), partialmethod(_hull, "subtract")
+    __mul__, __truediv__ = partialmethod(_hull, "multiply"), partialmethod(_hull, "divide")
+    ln, exp = partialmethod(_widened, "ln"), partialmethod(_widened, "exp")
     sqrt = partialmethod(_widened, "sqrt")
 
 
-Groups: TypeAlias = list[tuple[int, Interval, Record]]  # parameters, prior variance, figures
 ONE = Interval(1)
 PI = Interval(Decimal("3.14159265358979323846264338"), Decimal("3.14159265358979323846264339"))
 
 
 def _kl_lower(q: Interval, p: Number) -> Decimal:
-    """A number that kl(q‖p) is not below, for p above q; 0 for any other p."""
+    """A number that kl(q‖p) is not below, for p ≥ q; −∞ for p below q, which is no limit."""
     if not q.hi < p < 1:
-        return Decimal("Infinity" if p >= 1 else 0)
+        return Decimal("Infinity" if p >= 1 else 0 if p == q.hi else "-Infinity")
     heads = q * (q / p).ln() if q.hi > 0 else Interval(0)
     return (heads + (ONE - q) * ((ONE - q) / (ONE - p)).ln()).lo
 
@@ -230,8 +227,7 @@ def choice(name: str, value: Any) -> Record:
 def required_choices(depth: int) -> list[str]:
     """The names of the knobs of a prior, each to be paid for."""
     first, *others = CHOICES
-    sizes = ("depth", *(f"width.{layer + 1}" for layer in range(depth)))
-    return [first, "seed", *others, *sizes]
+    return [first, "seed", *others, "depth", *(f"width.{layer + 1}" for layer in range(depth))]
 
 
 def _check_choices(prior: Record) -> None:
@@ -244,8 +240,7 @@ def _check_choices(prior: Record) -> None:
     _require(not missing, f"prior.choices leaves out {', '.join(missing)[:100]}")
     _require(len(prior["choices"]) == len(required), "prior.choices has a knob twice or too many")
     for name in ("seed", "initializer"):
-        same = prior["center"][name] == values[name]
-        _require(same, f"prior.center.{name} is not the one of prior.choices")
+        _require(prior["center"][name] == values[name], f"prior.center.{name} is another choice")
     one = len(prior["variances"]) == 1 or values["variance_groups"] != "network"
     _require(one, "prior.variances must be one when variance_groups is network")
 
@@ -254,70 +249,74 @@ def _at_least(name: str, claimed: Number, implied: Number, by: str) -> None:
     _require(claimed >= implied, f"{name} is {claimed} but {by} imply {Decimal(implied):.17g}")
 
 
-def _groups(c: Record) -> Groups:
-    """The size, the prior variance (from its index) and the figures of every variance group."""
-    entries, figures = c["prior"]["variances"], c["kl"]["groups"]
+def _groups(c: Record) -> list[Record]:
+    """The entries of prior.variances, each with that of kl.groups and the variance of its index."""
+    entries, figures, groups = c["prior"]["variances"], c["kl"]["groups"], []
     layers = [layer for entry in entries for layer in entry["layers"]]
     _require(len(set(layers)) == len(layers), "prior.variances has a layer twice")
     whole = sum(entry["parameters"] for entry in entries) == c["model"]["parameters"]
     _require(whole, "the parameters of prior.variances do not add up to model.parameters")
     _require(len(figures) == len(entries), "kl.groups and prior.variances differ in number")
-    groups = []
     for entry, group in zip(entries, figures, strict=True):
         index, value = entry["index"], entry["value"]
         variance = Interval(GRID_C) / (Interval(index) / GRID_B).exp()
         on_grid = entry["b"] == GRID_B and entry["c"] == GRID_C
         on_grid = on_grid and abs((variance / value - 1).hi) <= Decimal("1e-12")
         _require(on_grid, f"prior.variances: {value} is not number {index} of the grid")
-        groups.append((entry["parameters"], variance, group))
+        groups.append(entry | group | {"variance": variance})
     return groups
 
 
-def _kl(groups: Groups, moments: list[Interval], spreads: list[Interval]) -> Interval:
-    """Σ ½ [T/λ − d + d ln λ] − ln|det|, T = E‖W − Θ0‖²: the groups are independent."""
+def _kl(groups: list[Record], square: str, spread: str | None) -> Interval:
+    """Σ ½ [‖w − Θ0‖²/λ − ‖ε‖² + d ln λ] − ln|det|: ln(dq/dp) of a draw; the KL from mean squares.
+    Refused are a determinant above (spread/d)^(d/2), which no law has, up to rounding, and what
+    only e⁻⁵⁰ of all draws have: ‖ε‖² so far from d (Laurent and Massart 2000, Lemma 1), and dp/dq
+    so large (by Markov's inequality: its mean is 1)."""
     total = Interval(0)
-    for (d, variance, group), t, spread in zip(groups, moments, spreads, strict=True):
-        # No determinant is above (spread/d)^(d/2), up to the rounding of the sums.
-        log_det, largest = group["log_det"], ((spread / d).ln() / 2 + Decimal("1e-9")) * d
+    for group in groups:
+        d, variance, log_det = group["parameters"], group["variance"], group["log_det"]
+        noise_sq, far = group.get("noise_sq", d), (Interval(200) * d).sqrt().hi
+        _require(d - far <= noise_sq <= d + far + 100, f"kl.groups: noise_sq is {noise_sq} of {d}")
+        rest = (ONE * group[square] / variance - noise_sq + variance.ln() * d) / 2
+        rare = rest + _index_cost(group["index"]) + 50
+        largest = ((ONE * group[spread] / d).ln() / 2 + Decimal("1e-9")) * d if spread else rare
         _require(log_det <= largest.hi, f"kl.groups: log_det is {log_det}, too large for the rest")
-        total += (t / variance - d + variance.ln() * d) / 2 - log_det
+        total += rest - log_det
     return total
 
 
-def _limits(d: int, group: Record, samples: int, level: Interval) -> dict[str, Interval]:
+def _limits(g: Record, samples: int, level: Interval) -> dict[str, Interval]:
     """Of T, up to δ, ℓ = ln(1/δ): (√mean_square + L√(2ℓ/K))² + L²/K, and by Theorem 3, corrected,
-    mean_square + C(ℓ + √(ℓ² + 8Kℓ))/K with C = (√6·L + (L√d + offset)/√ln 2)²."""
-    square, lipschitz = Interval(group["mean_square"]), Interval(group["lipschitz"])
-    root = square.sqrt() + lipschitz * (level * 2 / samples).sqrt()
-    mean = (lipschitz * Interval(d).sqrt() + group["offset"]) / Interval(2).ln().sqrt()
-    norm = lipschitz * Interval(6).sqrt() + mean
+    mean_square + C(ℓ + √(ℓ² + 8Kℓ))/K with C = (√6·L + (L√d + offset)/√ln 2)²; of a trace: L²d."""
+    square, slope, d = Interval(g["mean_square"]), Interval(g["lipschitz"]), g["parameters"]
+    root = square.sqrt() + slope * (level * 2 / samples).sqrt()
+    mean = (slope * Interval(d).sqrt() + g["offset"]) / Interval(2).ln().sqrt()
+    norm = slope * Interval(6).sqrt() + mean
     excess = (level + (level * level + level * 8 * samples).sqrt()) / samples
-    gaussian = root * root + lipschitz * lipschitz / samples
-    return {"gaussian": gaussian, "theorem3": square + norm * norm * excess}
+    gaussian, theorem3 = root * root + slope * slope / samples, square + norm * norm * excess
+    return {"gaussian": gaussian, "theorem3": theorem3, "trace": slope * slope * d}
 
 
-def _check_kl(c: Record, groups: Groups) -> None:
-    """The KL at T itself, from its two parts, or at upper limits of T from samples."""
+def _check_kl(c: Record, groups: list[Record]) -> None:
+    """The KL at T itself, or at upper limits of T from samples; or the ratio of a draw."""
     kl, risk, share = c["kl"], c["risk"], c["budget"]["kl"]
-    paid = (share > 0) == (c["seeds"]["kl"] is not None) == (kl["method"] != "exact")
-    _require(paid, "budget.kl and seeds.kl must be 0 and null for an exact KL, and for no other")
-    if kl["method"] == "exact":
+    paid = (share > 0) == (c["seeds"]["kl"] is not None) == (kl["method"] == "monte-carlo")
+    _require(paid, "budget.kl and seeds.kl must be 0 and null, but for a KL from samples")
+    if kl["method"] == "drawn":
+        implied = _kl(groups, "distance_sq", None).hi
+    elif kl["method"] == "exact":
         _require(c["model"]["posterior"] != "k-nonlinear", "kl.method: k-nonlinear has no exact KL")
-        traces = [Interval(group["trace"]) for *_, group in groups]  # of covariances
-        moments = [Interval(group["trace"]) + group["distance_sq"] for *_, group in groups]
-        implied = _kl(groups, moments, traces).hi
+        groups = [g | {"moment": Interval(g["trace"]) + g["distance_sq"]} for g in groups]
+        implied = _kl(groups, "moment", "trace").hi
     else:
         own = risk["sampler"] == "per-weights" and risk["draws"] <= kl["samples"]
         _require(own or not kl["shared"], "kl.shared needs per-weights draws, at most kl.samples")
         # Each group has its share of δ and no limit depends on λ: any λ may be chosen afterwards.
         level = (Interval(len(groups)) / share).ln()
-        limits = [_limits(d, group, kl["samples"], level) for d, _, group in groups]
-        means = [Interval(group["mean_square"]) for *_, group in groups]
-        widest = [Interval(group["lipschitz"]) * group["lipschitz"] * d for d, _, group in groups]
-        mean = _kl(groups, means, widest)  # no map of this Lipschitz constant expands more
+        groups = [group | _limits(group, kl["samples"], level) for group in groups]
+        mean = _kl(groups, "mean_square", "trace")
         for tail in ("gaussian", "theorem3"):
-            moments = [limit[tail] for limit in limits]  # no law of this T has a larger entropy
-            upper = _kl(groups, moments, moments)
+            upper = _kl(groups, tail, tail)  # no law of this T has a larger entropy
             for field, figure in (("upper", upper), ("correction", upper - mean)):
                 _at_least(f"kl.{tail}.{field}", kl[tail][field], figure.hi, "its primitives")
         implied = kl[kl["tail"]]["upper"]
@@ -326,8 +325,11 @@ def _check_kl(c: Record, groups: Groups) -> None:
 
 def _check_risk(c: Record) -> None:
     """Of n draws X in [0, 1] p is a limit if kl(mean‖p) ≥ ln(1/δ)/n, or if Π(1 + p − X) ≥ 1/δ."""
-    risk, m = c["risk"], c["data"]["m"]
-    draws, upper, level = risk["draws"], risk["upper"], (ONE / c["budget"]["risk"]).ln()
+    risk, m, upper = c["risk"], c["data"]["m"], c["risk"]["upper"]
+    if risk["sampler"] == "whole-set":
+        _at_least("risk.upper", upper, (Interval(risk["errors"]) / m).hi, "risk.errors and data.m")
+        return
+    draws, level = risk["draws"], (ONE / c["budget"]["risk"]).ln()
     if risk["sampler"] == "per-example":
         dense = choice("network", "mlp") in c["prior"]["choices"]
         alone = dense and c["model"]["posterior"] != "k-nonlinear"
@@ -345,10 +347,8 @@ def _check_risk(c: Record) -> None:
         mean = Interval(sum(error * times for error, times in counts)) / batch / draws
         enough = _kl_lower(mean, upper) >= (level / draws).hi
     else:
-        wealth = Interval(0)
-        for error, times in counts:
-            wealth += (ONE - Interval(error) / batch + upper).ln() * times
-        enough = upper == 1 or wealth.lo >= level.hi
+        gains = ((ONE - Interval(error) / batch + upper).ln() * times for error, times in counts)
+        enough = upper == 1 or sum(gains, Interval(0)).lo >= level.hi
     _require(enough, f"risk.upper is {upper}: too small for its errors, draws and delta")
 
 
@@ -359,23 +359,20 @@ def _check_inverse(name: str, c: Record, value: Number, complexity: Number) -> N
 
 def _check_also(c: Record, nats: Interval) -> None:
     """The figures beside the claim. Each may be 1 or more, which says nothing."""
-    also, m, share, delta = c["also"], c["data"]["m"], c["budget"]["pac_bayes"], c["claim"]["delta"]
-    risk, pinsker, catoni = Interval(c["risk"]["upper"]), also["pinsker"], also["catoni"]
-    for name, complexity in INEQUALITIES.items():
-        if also[name] < 1:
+    also, m, share, risk = c["also"], c["data"]["m"], c["budget"]["pac_bayes"], c["risk"]["upper"]
+    if c["claim"]["predictor"] == "gibbs":
+        for name, complexity in INEQUALITIES.items():
             _check_inverse(f"also.{name}", c, also[name], complexity(nats, m, share).hi)
-    if pinsker < 1:
-        implied = risk + (INEQUALITIES["mcallester"](nats, m, share) / 2).sqrt()
-        _at_least("also.pinsker", pinsker, implied.hi, "the risk and the KL")
-    if catoni["value"] < 1:
-        beta = Interval(catoni["beta_index"] + 10) / 20
-        paid = (nats + _index_cost(catoni["beta_index"]) + (ONE / share).ln()) / m
-        implied = (risk + beta * paid) / (ONE - ONE / (beta * 2))
-        _at_least("also.catoni.value", catoni["value"], implied.hi, "the risk and the KL")
+        index, by = also["catoni"]["beta_index"], "the risk and the KL"
+        beta, paid = Interval(index + 10) / 20, nats + _index_cost(index) + (ONE / share).ln()
+        catoni = (beta * paid / m + risk) / (ONE - ONE / (beta * 2))
+        pinsker = (INEQUALITIES["mcallester"](nats, m, share) / 2).sqrt() + risk
+        _at_least("also.catoni.value", also["catoni"]["value"], min(catoni.hi, 1), by)
+        _at_least("also.pinsker", also["pinsker"], min(pinsker.hi, 1), by)
     if also["held_out"] is not None:
         n, errors, upper = (also["held_out"][name] for name in ("n", "errors", "upper"))
         _require(errors <= n, "also.held_out.errors is larger than its n")
-        enough = upper == 1 or (upper > 0 and _binomial_upper(errors, n, upper) <= delta)
+        enough = upper == 1 or _binomial_upper(errors, n, upper) <= c["claim"]["delta"]
         _require(enough, f"also.held_out.upper is {upper}: too small for its errors, n and delta")
 
 
@@ -383,18 +380,20 @@ INEQUALITIES: dict[str, Callable[[Interval, int, Number], Interval]] = {  # nats
     "mcallester": lambda nats, m, delta: (nats + (Interval(m) / delta).ln()) / (m - 1),
     "maurer": lambda nats, m, delta: (nats + (Interval(m).sqrt() * 2 / delta).ln()) / m,
 }
-PREDICTORS = {"gibbs": "the randomised predictor (fresh weights for every prediction)"}
+OVER = "With probability at least {} % over the draw of the {} training examples and "
+SENTENCES = {  # of the confidence, m, the loss and the risk
+    "gibbs": OVER + "the Monte Carlo draws, the {} error of the randomised predictor (fresh "
+    "weights for every prediction) on new data from the same distribution is at most {} %.",
+    "draw": OVER + "of the network, the {} error of the one network that was drawn from the "
+    "posterior, on new data from the same distribution, is at most {} %.",
+}
 
 
 def sentence(certificate: Record) -> str:
     """The claim in words."""
     claim, m = certificate["claim"], certificate["data"]["m"]
     risk, confidence = _percents(claim)
-    return (
-        f"With probability at least {confidence} % over the draw of the {m} training examples and "
-        f"the Monte Carlo draws, the {claim['loss']} error of {PREDICTORS[claim['predictor']]} on "
-        f"new data from the same distribution is at most {risk} %."
-    )
+    return SENTENCES[claim["predictor"]].format(confidence, m, claim["loss"], risk)
 
 
 def _percents(claim: Record) -> tuple[Decimal, str]:
@@ -410,23 +409,28 @@ def _check_certificate(c: Record) -> None:
     _require(spent == delta, f"the budget adds up to {float(spent)} and not to {float(delta)}")
     _require(c["data"]["classes"] >= 2, "data.classes must be at least 2")
     _require(c["data"]["m"] >= 8, "data.m must be at least 8: Maurer's inequality needs it")
+    predictor, bound, risk = c["claim"]["predictor"], c["bound"], c["risk"]
+    signs = [c["kl"]["method"] == "drawn", risk["sampler"] == "whole-set", not c["budget"]["risk"]]
+    signs += [c["also"][name] is None for name in (*INEQUALITIES, "pinsker", "catoni")]
+    parts = "kl.method, risk.sampler, budget.risk and also must be those of claim.predictor"
+    _require(set(signs) == {predictor == "draw"}, f"{parts} {predictor}")
+    proved = predictor == "gibbs" or bound["inequality"] == "maurer"
+    _require(proved, "bound.inequality must be maurer for one draw: no other is proved")
     _check_choices(c["prior"])
     _check_kl(c, _groups(c))
     _check_risk(c)
+    chosen = (*c["prior"]["variances"], *c["prior"]["choices"])
     nats = Interval(c["prior"]["trials"]).ln() + c["kl"]["upper"]
-    for entry in [*c["prior"]["variances"], *c["prior"]["choices"]]:
-        nats += _index_cost(entry["index"])
-    bound, complexity = c["bound"], INEQUALITIES[c["bound"]["inequality"]]
-    implied = complexity(nats, c["data"]["m"], c["budget"]["pac_bayes"]).hi
-    _at_least("bound.complexity", bound["complexity"], implied, "the KL, the choices and m")
+    nats = sum((_index_cost(entry["index"]) for entry in chosen), nats)
+    complexity = INEQUALITIES[bound["inequality"]](nats, c["data"]["m"], c["budget"]["pac_bayes"])
+    _at_least("bound.complexity", bound["complexity"], complexity.hi, "the KL, choices and m")
     _check_inverse("bound.value", c, bound["value"], bound["complexity"])
     _at_least("claim.risk_bound", c["claim"]["risk_bound"], bound["value"], "its parts")
     _check_also(c, nats)
     _require(c["claim"]["sentence"] == sentence(c), "claim.sentence is not what the numbers say")
 
 
-@dataclass(frozen=True)
-class Verdict:
+class Verdict(NamedTuple):
     """What became of one certificate: accepted, or the reason why not."""
 
     accepted: bool
@@ -457,8 +461,9 @@ def check(content: str | bytes, max_risk: Decimal = Decimal(1), sha256: str = ""
     except ValueError as error:  # not JSON, or not UTF-8
         return Verdict(False, f"not JSON: {error}", 2)
     risk, confidence = _percents(c["claim"])
-    summary = f"risk ≤ {risk} % with probability ≥ {confidence} % "
-    summary += f"({c['data']['name'][:50]}, m = {c['data']['m']}, {c['model']['posterior']})"
+    words = [c["data"]["name"][:50], f"m = {c['data']['m']}", c["model"]["posterior"]]
+    words += ["one drawn network"] if c["claim"]["predictor"] == "draw" else []
+    summary = f"risk ≤ {risk} % with probability ≥ {confidence} % ({', '.join(words)})"
     return Verdict(True, "", 0, risk_bound, delta, summary)
 
 

@@ -25,6 +25,8 @@ __all__ = [
     "Choice",
     "Claim",
     "Data",
+    "DrawnGroup",
+    "DrawnRatio",
     "ExactKL",
     "HeldOut",
     "KLGroup",
@@ -38,6 +40,7 @@ __all__ = [
     "Seeds",
     "Tail",
     "Variance",
+    "WholeSetRisk",
 ]
 
 T = TypeVar("T")
@@ -183,6 +186,24 @@ class MonteCarloKL:
 
 
 @dataclass(frozen=True)
+class DrawnGroup:
+    """‖w − Θ0‖² of the drawn weights, ‖ε‖² of the noise they came from, and ln|det|."""
+
+    distance_sq: float
+    noise_sq: float
+    log_det: float
+
+
+@dataclass(frozen=True)
+class DrawnRatio:
+    """ln(dq/dp) at the weights that were drawn, in the place of a KL; it may be negative."""
+
+    method: str
+    upper: float
+    groups: tuple[DrawnGroup, ...]
+
+
+@dataclass(frozen=True)
 class PerExampleRisk:
     """Every draw is one example under weights of its own."""
 
@@ -202,6 +223,16 @@ class PerWeightsRisk:
     batch: int
     limit: str
     counts: tuple[tuple[int, int], ...]
+    upper: float
+
+
+@dataclass(frozen=True)
+class WholeSetRisk:
+    """The errors of one drawn network on all m examples; the digest is that of its weights."""
+
+    sampler: str
+    errors: int
+    weights_sha256: str
     upper: float
 
 
@@ -227,12 +258,15 @@ class HeldOut:
 
 @dataclass(frozen=True)
 class Also:
-    """Other bounds from the same figures: for information, not part of the claim."""
+    """Other bounds from the same figures: for information, not part of the claim.
 
-    mcallester: float
-    maurer: float
-    pinsker: float
-    catoni: Catoni
+    All but the last speak of the Gibbs predictor alone, and are null for one draw.
+    """
+
+    mcallester: float | None
+    maurer: float | None
+    pinsker: float | None
+    catoni: Catoni | None
     held_out: HeldOut | None
 
 
@@ -263,8 +297,8 @@ class Certificate:
     data: Data
     model: Model
     prior: Prior
-    kl: ExactKL | MonteCarloKL
-    risk: PerExampleRisk | PerWeightsRisk
+    kl: ExactKL | MonteCarloKL | DrawnRatio
+    risk: PerExampleRisk | PerWeightsRisk | WholeSetRisk
     bound: Bound
     also: Also
     seeds: Seeds
@@ -310,8 +344,10 @@ class Certificate:
 _VARIANTS: dict[str, type[Any]] = {
     "exact": ExactKL,
     "monte-carlo": MonteCarloKL,
+    "drawn": DrawnRatio,
     "per-example": PerExampleRisk,
     "per-weights": PerWeightsRisk,
+    "whole-set": WholeSetRisk,
 }
 
 

@@ -47,7 +47,7 @@ def primitives(draw: st.DrawFn) -> Primitives:
     posterior = draw(st.sampled_from(("diag", "k-nonlinear")))
     nonlinear = posterior == "k-nonlinear"
     sampled: dict[str, Any] = {}
-    if nonlinear or network == "lenet" or draw(st.booleans()):
+    if nonlinear or network != "mlp" or draw(st.booleans()):
         batch = draw(st.integers(1, min(m, 2000)))
         errors = draw(st.sets(st.integers(0, batch), min_size=1, max_size=8))
         sampled |= {
@@ -180,7 +180,7 @@ def test_declared_values_are_numbered_in_order() -> None:
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("network", "vgg"),
+        ("network", "transformer"),
         ("width.0", 600),
         ("width.x", 600),
         ("seed", 1.0),
