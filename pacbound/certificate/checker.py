@@ -65,8 +65,8 @@ FIELDS = {
     "upper:real>=0 groups:sampled[] gaussian:tail theorem3:tail",
     "sampled": "mean_square:real>0 lipschitz:real>0 offset:real>=0 log_det:real",
     "tail": "correction:real>=0 upper:real>=0",
-    "kl=drawn": "method:drawn upper:real groups:drawn[]",
-    "drawn": "distance_sq:real>0 noise_sq:real>=0 log_det:real",
+    "kl=drawn": "method:drawn upper:real groups:density[]",
+    "density": "distance_sq:real>0 noise_sq:real>=0 log_det:real",
     "risk=per-example": "sampler:per-example draws:int>0 errors:int>=0 limit:chernoff upper:[0,1]",
     "risk=per-weights": "sampler:per-weights draws:int>0 batch:int>0 limit:betting|chernoff "
     "counts:errors-and-times[] upper:[0,1]",

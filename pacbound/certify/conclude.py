@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 from pacbound.bounds import (
@@ -18,6 +19,7 @@ from pacbound.bounds import (
     theorem3,
 )
 from pacbound.bounds.bernoulli_kl import bernoulli_kl_inverse
+from pacbound.bounds.density_ratio import log_density_ratio
 from pacbound.bounds.gaussian_kl import gaussian_kl
 from pacbound.bounds.prior_grid import B, C, best_index, index_cost, variance
 from pacbound.bounds.rounding import exact, precise, round_up
@@ -25,6 +27,8 @@ from pacbound.certificate.format import (
     Also,
     Bound,
     Catoni,
+    DrawnGroup,
+    DrawnRatio,
     ExactKL,
     HeldOut,
     KLGroup,
@@ -35,19 +39,24 @@ from pacbound.certificate.format import (
     Prior,
     Tail,
     Variance,
+    WholeSetRisk,
 )
 from pacbound.certify.divergence import ExactPrimitives, SampledPrimitives
+from pacbound.certify.drawn import DrawnPrimitives
 
 __all__ = [
     "INEQUALITIES",
     "LIMITS",
     "TAILS",
     "bound",
+    "drawn_bound",
+    "drawn_ratio",
     "exact_kl",
     "held_out_limit",
     "per_example_risk",
     "per_weights_risk",
     "sampled_kl",
+    "whole_set_risk",
 ]
 
 INEQUALITIES = {"mcallester": mcallester.complexity, "maurer": maurer.complexity}
@@ -60,7 +69,9 @@ def _published(number: float) -> Any:
     return exact(repr(number))
 
 
-def _variance(group: ExactPrimitives | SampledPrimitives, second_moment: float) -> Variance:
+def _variance(
+    group: ExactPrimitives | SampledPrimitives | DrawnPrimitives, second_moment: float
+) -> Variance:
     """The prior variance on the grid at which this group's KL and its cost are smallest."""
     index = best_index(second_moment, group.parameters)
     return Variance(group.layers, group.parameters, B, C, index, variance(index))
@@ -145,6 +156,35 @@ def _with_tail(
     return Tail(round_up(correction), round_up(upper))
 
 
+def drawn_ratio(groups: Sequence[DrawnPrimitives]) -> tuple[tuple[Variance, ...], DrawnRatio]:
+    """The prior variances and ln(dq/dp) at the drawn weights, negative or not.
+
+    A union bound over the grid holds for one draw too, so a variance is chosen after it.
+    """
+    variances = tuple(_variance(group, group.distance_sq) for group in groups)
+    with precise():
+        total = sum(
+            log_density_ratio(
+                _published(group.distance_sq),
+                _published(group.noise_sq),
+                _published(group.log_det),
+                group.parameters,
+                variance(exact(place.index)),
+            )
+            for group, place in zip(groups, variances, strict=True)
+        )
+        upper = round_up(total)
+    parts = tuple(DrawnGroup(group.distance_sq, group.noise_sq, group.log_det) for group in groups)
+    return variances, DrawnRatio("drawn", upper, parts)
+
+
+def whole_set_risk(errors: int, m: int, weights_sha256: str) -> WholeSetRisk:
+    """The risk of one network on all the examples: no limit is needed but that of rounding."""
+    with precise():
+        upper = min(round_up(exact(Fraction(errors, m))), 1.0)
+    return WholeSetRisk("whole-set", errors, weights_sha256, upper)
+
+
 def per_example_risk(errors: int, draws: int, delta: Decimal) -> PerExampleRisk:
     """The limit from draws of single examples with weights of their own."""
     upper = chernoff.risk_limit(errors, draws, delta)
@@ -160,6 +200,33 @@ def per_weights_risk(
     return PerWeightsRisk("per-weights", draws, batch, limit, tuple(counts), upper)
 
 
+def _nats(prior: Prior, kl_upper: float) -> Any:
+    """The KL or the ratio, and what every choice and trial costs; in the context of `precise`."""
+    indices = [place.index for place in prior.variances]
+    indices += [choice.index for choice in prior.choices]
+    union = sum((index_cost(exact(index)) for index in indices), exact(prior.trials).log())
+    return _published(kl_upper) + union
+
+
+def drawn_bound(
+    m: int,
+    prior: Prior,
+    ratio_upper: float,
+    risk_upper: float,
+    delta: Decimal,
+    held_out: HeldOut | None,
+) -> tuple[Bound, Also]:
+    """Complexity and bound of one draw, for which Maurer's inequality alone is proved.
+
+    Where so little is to be paid that the sum is negative, kl(R̂‖R) ≤ 0 says that R is R̂.
+    """
+    with precise():
+        nats = _nats(prior, ratio_upper)
+        complexity = max(round_up(maurer.complexity(nats, exact(m), exact(delta))), 0.0)
+    value = bernoulli_kl_inverse(risk_upper, complexity)
+    return Bound("maurer", complexity, value), Also(None, None, None, None, held_out)
+
+
 def bound(
     m: int,
     prior: Prior,
@@ -171,10 +238,7 @@ def bound(
 ) -> tuple[Bound, Also]:
     """Complexity and bound, and what other inequalities would give."""
     with precise():
-        indices = [place.index for place in prior.variances]
-        indices += [choice.index for choice in prior.choices]
-        union = sum((index_cost(exact(index)) for index in indices), exact(prior.trials).log())
-        nats, risk, share = _published(kl_upper) + union, _published(risk_upper), exact(delta)
+        nats, risk, share = _nats(prior, kl_upper), _published(risk_upper), exact(delta)
         complexities = {
             name: round_up(formula(nats, exact(m), share)) for name, formula in INEQUALITIES.items()
         }

@@ -10,10 +10,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
 
 import torch
-from numpy.typing import NDArray
 
 from pacbound import __version__
 from pacbound.bounds.maurer import SMALLEST_M
@@ -25,6 +23,7 @@ from pacbound.certificate.format import (
     Choice,
     Claim,
     Data,
+    DrawnRatio,
     ExactKL,
     HeldOut,
     Made,
@@ -35,21 +34,26 @@ from pacbound.certificate.format import (
     Prior,
     Seeds,
     Variance,
+    WholeSetRisk,
 )
-from pacbound.certify.budget import Shares, split
+from pacbound.certify.budget import Shares, split, undivided
 from pacbound.certify.chunks import Report, silent
 from pacbound.certify.conclude import (
     INEQUALITIES,
     LIMITS,
     TAILS,
     bound,
+    drawn_bound,
+    drawn_ratio,
     exact_kl,
     held_out_limit,
     per_example_risk,
     per_weights_risk,
     sampled_kl,
+    whole_set_risk,
 )
 from pacbound.certify.divergence import exact_primitives, sampled_primitives
+from pacbound.certify.drawn import draw_network, draw_seed, errors_of
 from pacbound.certify.risk import BATCH, Examples, errors_per_example, errors_per_weights
 from pacbound.data import Dataset
 from pacbound.errors import BadInput, unknown_name
@@ -61,11 +65,15 @@ from pacbound.recipes.commands import train_command
 from pacbound.seeds import derive
 from pacbound.training.checkpoints import Checkpoint, restore_posterior
 from pacbound.training.log import TrainingLog, log_path
-from pacbound.training.problem import Problem, build, network_inputs
+from pacbound.training.problem import Problem, build, network_inputs, plain_network
 
-__all__ = ["Request", "certify", "posterior_of"]
+__all__ = ["PREDICTORS", "Request", "certify", "posterior_of"]
 
 DERIVATION = "sha256 of the purpose, the checkpoint's digest and the data's digest; then of chunks"
+PREDICTORS = {  # and the inequalities that hold for each, its default first
+    "gibbs": ("mcallester", "maurer"),
+    "draw": ("maurer",),
+}
 
 
 @dataclass(frozen=True)
@@ -73,7 +81,8 @@ class Request:
     """What is asked of a certification, fixed before anything is sampled."""
 
     delta: Decimal
-    inequality: str = "mcallester"
+    predictor: str = "gibbs"
+    inequality: str = ""  # "": the predictor's default
     tail: str = "gaussian"  # of a sampled KL
     limit: str = "betting"  # of a risk from sampled weights
     draws: int = 5_000_000  # at least so many of single examples, in whole passes over the data
@@ -86,12 +95,30 @@ class Request:
 
     def __post_init__(self) -> None:
         for kind, name, valid in (
-            ("inequality", self.inequality, INEQUALITIES),
+            ("predictor", self.predictor, PREDICTORS),
+            ("inequality", self.inequality or "maurer", INEQUALITIES),
             ("tail", self.tail, TAILS),
             ("limit", self.limit, LIMITS),
         ):
             if name not in valid:
                 raise unknown_name(kind, name, valid)
+        if self.inequality and self.inequality not in PREDICTORS[self.predictor]:
+            raise BadInput(
+                f"inequality {self.inequality} speaks of the Gibbs predictor; for one drawn "
+                "network use maurer"
+            )
+
+
+@dataclass(frozen=True)
+class _Evidence:
+    """What a bound is concluded from, in the form of a certificate's parts."""
+
+    shares: Shares
+    variances: tuple[Variance, ...]
+    kl: ExactKL | MonteCarloKL | DrawnRatio
+    risk: PerExampleRisk | PerWeightsRisk | WholeSetRisk
+    held_out: HeldOut | None
+    seeds: Seeds
 
 
 def certify(path: Path, data: Dataset, request: Request, report: Report = silent) -> Certificate:
@@ -112,26 +139,25 @@ def certify(path: Path, data: Dataset, request: Request, report: Report = silent
     problem = posterior_of(checkpoint, data, request.allow_other_data)
     training = train_command(settings, path)  # refused now, if at all, and not after sampling
     digest = file_digest(path)
-    seeds = {
-        purpose: derive(purpose, digest, data.sha256) for purpose in ("kl", "risk", "held out")
-    }
-    sampled = not all(q.is_gaussian for _, q, _ in problem.network.posteriors(problem.center))
-    shares = split(request.delta, exact_kl=not sampled)
-    variances, kl = _divergence(problem, settings, shares, request, sampled, seeds["kl"], report)
-    risk, held_out = _risk(problem, settings, data, shares, request, seeds, report)
+    evidence = _of_one_draw if request.predictor == "draw" else _of_gibbs
+    found = evidence(problem, settings, data, request, digest, report)
     prior = Prior(
         center=Center(
             "initialization", settings.initializer, settings.prior_seed, checkpoint.prior_sha256
         ),
-        variances=variances,
+        variances=found.variances,
         choices=tuple(Choice(**entry) for entry in prior_choices(settings)),
         trials=declared_trials(settings, request.trials),
     )
-    value, also = bound(
-        data.m, prior, kl.upper, risk.upper, shares.pac_bayes, request.inequality, held_out
-    )
+    kl, risk, shares = found.kl, found.risk, found.shares
+    paid = data.m, prior, kl.upper, risk.upper, shares.pac_bayes
+    if request.predictor == "draw":
+        value, also = drawn_bound(*paid, found.held_out)
+    else:
+        inequality = request.inequality or PREDICTORS[request.predictor][0]
+        value, also = bound(*paid, inequality, found.held_out)
     certificate = Certificate(
-        claim=Claim(value.value, float(request.delta)),
+        claim=Claim(value.value, float(request.delta), predictor=request.predictor),
         budget=Budget(float(shares.pac_bayes), float(shares.risk), float(shares.kl)),
         data=Data(data.name, data.m, data.classes, data.sha256),
         model=Model(settings.recipe, settings.posterior, problem.network.parameter_count(), digest),
@@ -140,13 +166,66 @@ def certify(path: Path, data: Dataset, request: Request, report: Report = silent
         risk=risk,
         bound=value,
         also=also,
-        seeds=Seeds(DERIVATION, seeds["risk"], seeds["kl"] if sampled else None),
+        seeds=found.seeds,
         made=_made(settings, path, training, request.command, time.monotonic() - start),
     ).in_words()
     verdict = checker.check(certificate.to_json())
     if not verdict.accepted:
         raise RuntimeError(f"the issuer and the checker disagree: {verdict.reason}")
     return certificate
+
+
+def _of_one_draw(
+    problem: Problem,
+    settings: Settings,
+    data: Dataset,
+    request: Request,
+    digest: str,
+    report: Report,
+) -> _Evidence:
+    """The log-density ratio at one draw, and its errors on every example: nothing is sampled."""
+    seed = draw_seed(digest, data.sha256)
+    drawn = draw_network(problem.network, problem.center, settings.variance_groups, seed)
+    network = plain_network(settings, data.input_shape, data.classes)
+    network.load_state_dict(drawn.weights)
+    train, test = _examples(settings, data)
+    variances, ratio = drawn_ratio(drawn.groups)
+    report("counting errors", 0, 1)
+    risk = whole_set_risk(errors_of(network, train), data.m, tensors_digest(drawn.weights))
+    held_out = None
+    if test is not None:
+        held_out = held_out_limit(errors_of(network, test), len(test[1]), request.delta)
+    report("counting errors", 1, 1)
+    seeds = Seeds(DERIVATION, seed)
+    return _Evidence(undivided(request.delta), variances, ratio, risk, held_out, seeds)
+
+
+def _of_gibbs(
+    problem: Problem,
+    settings: Settings,
+    data: Dataset,
+    request: Request,
+    digest: str,
+    report: Report,
+) -> _Evidence:
+    """The KL and the risk of the randomised predictor, where needed with their shares of δ."""
+    seeds = {
+        purpose: derive(purpose, digest, data.sha256) for purpose in ("kl", "risk", "held out")
+    }
+    sampled = not all(q.is_gaussian for _, q, _ in problem.network.posteriors(problem.center))
+    shares = split(request.delta, exact_kl=not sampled)
+    variances, kl = _divergence(problem, settings, shares, request, sampled, seeds["kl"], report)
+    risk, held_out = _risk(problem, settings, data, shares, request, seeds, report)
+    published = Seeds(DERIVATION, seeds["risk"], seeds["kl"] if sampled else None)
+    return _Evidence(shares, variances, kl, risk, held_out, published)
+
+
+def _examples(settings: Settings, data: Dataset) -> tuple[Examples, Examples | None]:
+    """The training and the test examples as the network sees them."""
+    train = network_inputs(settings, data.train_inputs), torch.from_numpy(data.train_labels)
+    if data.test_inputs is None or data.test_labels is None:
+        return train, None
+    return train, (network_inputs(settings, data.test_inputs), torch.from_numpy(data.test_labels))
 
 
 def _divergence(
@@ -180,15 +259,8 @@ def _risk(
 
     Every test example is judged once, by weights of its own.
     """
-
-    def examples(inputs: NDArray[Any], labels: NDArray[Any]) -> Examples:
-        return network_inputs(settings, inputs), torch.from_numpy(labels)
-
     network, workers = problem.network, request.workers
-    train = examples(data.train_inputs, data.train_labels)
-    test = None
-    if data.test_inputs is not None and data.test_labels is not None:
-        test = examples(data.test_inputs, data.test_labels)
+    train, test = _examples(settings, data)
     if network.draws_per_example():
         passes = math.ceil(request.draws / data.m)
         errors = errors_per_example(network, train, passes, seeds["risk"], workers, report)

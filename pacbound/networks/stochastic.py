@@ -191,6 +191,15 @@ class StochasticNetwork(nn.Module):
             for leaf, value in layer.draw(source).items()
         }
 
+    def weights_from(self, values: Sequence[Tensor]) -> dict[str, Tensor]:
+        """A state dict of the plain module, from a value for each of `posteriors` in order."""
+        rest = iter(values)
+        return {
+            f"{name}.{leaf}": value
+            for name, layer in self.layers.items()
+            for leaf, value in layer.unpack({of: next(rest) for of in layer.posteriors}).items()
+        }
+
     def variance_groups(self, grouping: str) -> list[list[str]]:
         """The layers that share one prior variance: all of them, or each by itself."""
         names = list(self.layers)

@@ -30,12 +30,13 @@ def results_table(folder: Path) -> str:
     for name, certificate in published(folder):
         model, held_out = certificate.model, certificate.also.held_out
         objective = certificate.made.settings["objective"]
+        which = ", one draw" if certificate.claim.predictor == "draw" else ""
         kl, beside = certificate.kl, closest(model.recipe, model.posterior, objective)
         paper = f"{beside.bound:.2f} ({beside.objective})" if beside else "–"
         tail = f"{kl.gaussian.correction:.0f}" if isinstance(kl, MonteCarloKL) else "–"
         test = f"{100 * held_out.errors / held_out.n:.2f}" if held_out else "–"
         rows.append(
-            f"| `{model.recipe}` | {objective} | [{model.posterior}](certificates/{name}) "
+            f"| `{model.recipe}` | {objective} | [{model.posterior}{which}](certificates/{name}) "
             f"| **{percent_up(certificate.claim.risk_bound)}** "
             f"| {100 * empirical_risk(certificate):.2f} | {kl.upper:.0f} | {tail} | {test} "
             f"| {paper} |"
