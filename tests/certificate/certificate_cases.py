@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 from pacbound.bounds import (
@@ -19,6 +20,7 @@ from pacbound.bounds import (
     theorem3,
 )
 from pacbound.bounds.bernoulli_kl import bernoulli_kl_inverse
+from pacbound.bounds.density_ratio import log_density_ratio
 from pacbound.bounds.gaussian_kl import gaussian_kl
 from pacbound.bounds.prior_grid import B, C, best_index, index_cost, variance
 from pacbound.bounds.rounding import exact, highest, lowest, precise, round_up
@@ -64,6 +66,9 @@ class Primitives:
     batch: int = 0
     counts: tuple[tuple[int, int], ...] = ()
     limit: str = "betting"
+    # one draw: how far its ‖ε‖² is from d, in standard deviations; the weights go as far
+    predictor: str = "gibbs"
+    deviation: float = 0.0
 
 
 # A nonlinear posterior, with the same samples for KL and risk.
@@ -77,13 +82,26 @@ SAMPLED = Primitives(
     counts=((44, 1200), (51, 3300), (57, 4000), (63, 1400), (80, 100)),
 )
 
+# One network, with all of delta for the inequality.
+DRAWN = Primitives(
+    predictor="draw",
+    errors=3_420,
+    pac_bayes=Decimal("0.035"),
+    risk=Decimal(0),
+    inequality="maurer",
+    deviation=0.7,
+)
+
 
 def issue(p: Primitives | None = None) -> form.Certificate:
     """The certificate at the exact bound: no number could be smaller."""
     p = p or Primitives()
     with precise():
-        indices = [best_index(trace + distance, d) for d, trace, distance, _ in p.groups]
-        kl = _sampled_kl(p, indices) if p.samples else _exact_kl(p, indices)
+        indices = [
+            best_index(distance if p.predictor == "draw" else trace + distance, d)
+            for d, trace, distance, _ in _drawn_groups(p)
+        ]
+        kl = _kl(p, indices)
         risk = _risk(p)
         kl_upper, risk_upper = kl.upper, risk.upper
         prior = _prior(p, indices)
@@ -92,12 +110,16 @@ def issue(p: Primitives | None = None) -> form.Certificate:
         nats += sum(index_cost(exact(index)) for index in paid)
         m, share = exact(p.m), exact(p.pac_bayes)
         complexities = {
-            name: round_up(formula(nats, m, share)) for name, formula in COMPLEXITIES.items()
+            name: max(round_up(formula(nats, m, share)), 0.0)
+            for name, formula in COMPLEXITIES.items()
         }
         values = {
             name: bernoulli_kl_inverse(risk_upper, complexity)
             for name, complexity in complexities.items()
         }
+        if p.predictor == "draw":
+            also = form.Also(None, None, None, None, _held_out(p))
+            return _certificate(p, prior, kl, risk, complexities, values, also)
         beta_index = catoni.best_index(risk_upper, float(nats), p.m, float(p.pac_bayes))
         catoni_value = catoni.bound(
             highest(risk_upper),
@@ -113,9 +135,21 @@ def issue(p: Primitives | None = None) -> form.Certificate:
             catoni=form.Catoni(beta_index, round_up(catoni_value)),
             held_out=_held_out(p),
         )
+    return _certificate(p, prior, kl, risk, complexities, values, also)
+
+
+def _certificate(
+    p: Primitives,
+    prior: form.Prior,
+    kl: Any,
+    risk: Any,
+    complexities: dict[str, float],
+    values: dict[str, float],
+    also: form.Also,
+) -> form.Certificate:
     value = values[p.inequality]
     return form.Certificate(
-        claim=form.Claim(value, float(p.pac_bayes + p.risk + p.kl)),
+        claim=form.Claim(value, float(p.pac_bayes + p.risk + p.kl), predictor=p.predictor),
         budget=form.Budget(float(p.pac_bayes), float(p.risk), float(p.kl)),
         data=form.Data("mnist", p.m, 10, DIGEST),
         model=form.Model("mlp-600", p.posterior, sum(group[0] for group in p.groups), DIGEST),
@@ -139,6 +173,37 @@ def issue(p: Primitives | None = None) -> form.Certificate:
             {},
         ),
     ).in_words()
+
+
+def _kl(p: Primitives, indices: list[int]) -> Any:
+    if p.predictor == "draw":
+        return _drawn_ratio(p, indices)
+    return _sampled_kl(p, indices) if p.samples else _exact_kl(p, indices)
+
+
+def _drawn_groups(p: Primitives) -> list[tuple[int, float, float, float]]:
+    """For one draw ‖ε‖² and ‖w − Θ0‖² in the places of the trace and the distance."""
+    if p.predictor == "gibbs":
+        return list(p.groups)
+    groups = []
+    for d, trace, distance, log_det in p.groups:
+        noise_sq = max(d + p.deviation * math.sqrt(2 * d), 0.01)
+        groups.append((d, noise_sq, trace * noise_sq / d + distance, log_det))
+    return groups
+
+
+def _drawn_ratio(p: Primitives, indices: list[int]) -> form.DrawnRatio:
+    groups = _drawn_groups(p)
+    upper = round_up(
+        sum(
+            log_density_ratio(
+                highest(distance), lowest(noise), lowest(log_det), d, variance(exact(index))
+            )
+            for (d, noise, distance, log_det), index in zip(groups, indices, strict=True)
+        )
+    )
+    parts = (form.DrawnGroup(distance, noise, log_det) for _, noise, distance, log_det in groups)
+    return form.DrawnRatio("drawn", upper, tuple(parts))
 
 
 def _exact_kl(p: Primitives, indices: list[int]) -> form.ExactKL:
@@ -180,7 +245,10 @@ def _sampled_kl(p: Primitives, indices: list[int]) -> form.MonteCarloKL:
     )
 
 
-def _risk(p: Primitives) -> form.PerExampleRisk | form.PerWeightsRisk:
+def _risk(p: Primitives) -> form.PerExampleRisk | form.PerWeightsRisk | form.WholeSetRisk:
+    if p.predictor == "draw":
+        upper = min(round_up(exact(Fraction(p.errors, p.m))), 1.0)
+        return form.WholeSetRisk("whole-set", p.errors, DIGEST, upper)
     if not p.batch:
         draws = p.m * p.passes
         upper = chernoff.risk_limit(p.errors, draws, p.risk)

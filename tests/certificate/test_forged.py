@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from certificate_cases import SAMPLED, Primitives, issue
+from certificate_cases import DRAWN, SAMPLED, Primitives, issue
 
 from pacbound.certificate import checker
 
@@ -22,9 +22,13 @@ KNOBS: dict[str, Any] = {
     "alignment": "deskew",
     "hidden_bias": -4.0,
 }
-CHOSEN = {"exact": Primitives(**KNOBS), "sampled": dataclasses.replace(SAMPLED, **KNOBS)}
+CHOSEN = {
+    "exact": Primitives(**KNOBS),
+    "sampled": dataclasses.replace(SAMPLED, **KNOBS),
+    "drawn": dataclasses.replace(DRAWN, **KNOBS),
+}
 CERTIFICATES = {case: json.loads(issue(chosen).to_json()) for case, chosen in CHOSEN.items()}
-VALID, WITH_SAMPLES = CERTIFICATES.values()
+VALID, WITH_SAMPLES, OF_A_DRAW = CERTIFICATES.values()
 
 # Every number that takes part in the claim, and the ways in which it must not be moved: a limit or
 # a price made smaller, evidence made worse than what the limits were computed from, or a number
@@ -47,29 +51,39 @@ PROTECTED = {
     "prior.trials": "+",
     "kl.upper": "-",
     "kl.groups[].log_det": "-",
-    "risk.draws": "-",
     "risk.upper": "-+",
     "bound.complexity": "-+",
     "bound.value": "-",
+    "also.held_out.n": "-",
+    "also.held_out.errors": "+",
+    "also.held_out.upper": "-",
+}
+GIBBS = {
+    "risk.draws": "-",
     "also.mcallester": "-",
     "also.maurer": "-",
     "also.pinsker": "-",
     "also.catoni.beta_index": "-+",
     "also.catoni.value": "-",
-    "also.held_out.n": "-",
-    "also.held_out.errors": "+",
-    "also.held_out.upper": "-",
 }
 # What only one of the ways to a KL and a risk has. The number of examples m is then tied to the
 # number of draws, or to nothing but the digest of the data.
 ONLY = {
-    "exact": {
+    "exact": GIBBS
+    | {
         "data.m": "-+",
         "kl.groups[].trace": "+",
         "kl.groups[].distance_sq": "+",
         "risk.errors": "+",
     },
-    "sampled": {
+    "drawn": {
+        "data.m": "-",
+        "kl.groups[].distance_sq": "+",
+        "kl.groups[].noise_sq": "-",
+        "risk.errors": "+",
+    },
+    "sampled": GIBBS
+    | {
         "data.m": "-",
         "kl.samples": "-",
         "kl.groups[].mean_square": "+",
@@ -284,7 +298,14 @@ def test_one_variance_only_when_the_network_shares_it() -> None:
         (("kl", "upper"), -1.0, "kl.upper"),
         (("kl", "groups", 0, "log_det"), 0.0, "log_det"),
         (("kl", "groups"), VALID["kl"]["groups"][:1], "differ in number"),
-        (("risk", "sampler"), "whole-set", "risk=whole-set"),
+        (("risk", "sampler"), "sieve", "risk=sieve"),
+        (("risk", "sampler"), "whole-set", "risk.weights_sha256 is missing"),
+        (("claim", "predictor"), "draw", "those of claim.predictor draw"),
+        (("kl", "method"), "drawn", "kl.groups[0].noise_sq is missing"),
+        (("also", "mcallester"), None, "those of claim.predictor gibbs"),
+        (("also", "maurer"), None, "those of claim.predictor gibbs"),
+        (("also", "pinsker"), None, "those of claim.predictor gibbs"),
+        (("also", "catoni"), None, "those of claim.predictor gibbs"),
         (("risk", "limit"), "hope", "risk.limit"),
         (("risk", "draws"), VALID["risk"]["draws"] + 1, "multiple"),
         (("risk", "errors"), VALID["risk"]["draws"] + 1, "larger than risk.draws"),
@@ -393,6 +414,71 @@ FIRST = ("kl", "groups", 0)
 )
 def test_a_wrong_value_of_a_sample_is_named(path: tuple[Any, ...], value: Any, words: str) -> None:
     assert words in reason(forged(path, lambda _: value, "sampled"))
+
+
+DRAWN_GROUP = OF_A_DRAW["kl"]["groups"][0]
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "words"),
+    [
+        (("claim", "predictor"), "gibbs", "those of claim.predictor gibbs"),
+        (("claim", "predictor"), "mean", "claim.predictor must be gibbs|draw"),
+        (("bound", "inequality"), "mcallester", "bound.inequality must be maurer for one draw"),
+        (("also", "mcallester"), 0.9, "those of claim.predictor draw"),
+        (("also", "maurer"), OF_A_DRAW["bound"]["value"], "those of claim.predictor draw"),
+        (("also", "pinsker"), 1.0, "those of claim.predictor draw"),
+        (("also", "catoni"), VALID["also"]["catoni"], "those of claim.predictor draw"),
+        (("also", "held_out", "upper"), 0, "held_out"),
+        (("kl",), VALID["kl"], "those of claim.predictor draw"),
+        (("kl",), WITH_SAMPLES["kl"], "those of claim.predictor draw"),
+        (("risk",), VALID["risk"], "those of claim.predictor draw"),
+        (("risk",), WITH_SAMPLES["risk"], "those of claim.predictor draw"),
+        (("kl", "method"), "exact", "kl.groups[0].trace is missing"),
+        (("kl", "upper"), -1e6, "kl.upper is"),
+        (("kl", "groups"), OF_A_DRAW["kl"]["groups"][:1], "differ in number"),
+        (("kl", "groups"), OF_A_DRAW["kl"]["groups"][::-1], "kl.groups"),
+        ((*FIRST, "distance_sq"), 0, "distance_sq must be real>0"),
+        ((*FIRST, "distance_sq"), DRAWN_GROUP["distance_sq"] / 2, "log_det"),
+        ((*FIRST, "noise_sq"), -1, "noise_sq must be real>=0"),
+        ((*FIRST, "noise_sq"), 2 * DRAWN_GROUP["noise_sq"], "noise_sq is"),
+        ((*FIRST, "noise_sq"), 0, "noise_sq is"),
+        ((*FIRST, "log_det"), 0.0, "log_det is 0.0, too large"),
+        (("risk", "errors"), 60_001, "risk.upper is"),
+        (("risk", "errors"), 3421, "risk.upper is"),
+        (("risk", "upper"), 0.056, "risk.upper is"),
+        (("risk", "weights_sha256"), None, "digest"),
+        (("risk", "weights_sha256"), "AB" * 32, "digest"),
+        (("seeds", "risk"), None, "digest"),
+        (("seeds", "kl"), "ab" * 32, "seeds.kl"),
+    ],
+)
+def test_a_wrong_value_of_a_draw_is_named(path: tuple[Any, ...], value: Any, words: str) -> None:
+    assert words in reason(forged(path, lambda _: value, "drawn"))
+
+
+@pytest.mark.parametrize("share", ["risk", "kl"])
+def test_no_delta_of_a_draw_goes_to_monte_carlo(share: str) -> None:
+    certificate = copy.deepcopy(OF_A_DRAW)
+    certificate["budget"] |= {"pac_bayes": 0.025, share: 0.01}
+    assert f"budget.{share}" in reason(certificate)
+
+
+def test_the_risk_of_gibbs_is_paid_for() -> None:
+    for case in ("exact", "sampled"):
+        certificate = copy.deepcopy(CERTIFICATES[case])
+        budget = certificate["budget"]
+        certificate["budget"] |= {"pac_bayes": 0.035 - budget["kl"], "risk": 0}
+        assert "budget.risk" in reason(certificate)
+
+
+def test_a_draw_cannot_be_told_as_gibbs_nor_gibbs_as_a_draw() -> None:
+    """Not even with the sentence and every field of the other predictor but its evidence."""
+    for mine, other in ((OF_A_DRAW, VALID), (VALID, OF_A_DRAW)):
+        certificate = copy.deepcopy(mine)
+        for section in ("claim", "budget", "also", "seeds", "bound"):
+            certificate[section] = copy.deepcopy(other[section])
+        assert "those of claim.predictor" in reason(with_its_own_sentence(certificate))
 
 
 def test_a_sampled_kl_is_paid_for() -> None:
