@@ -65,6 +65,45 @@ def test_train_certify_verify(trained: Path, tmp_path: Path) -> None:
     assert run("verify", certificate, "--checkpoint", trained).exit_code == 0
 
 
+def test_certify_and_export_one_draw(trained: Path, tmp_path: Path) -> None:
+    certificate, net = tmp_path / "draw.json", tmp_path / "out" / "net.pt"
+    base = ["certify", trained, "--predictor", "draw", "-o", certificate]
+    result = run(*base, "--export", net)
+    assert result.exit_code == 0, result.output
+    for words in ("one network that was drawn", "ln dq/dp", "held-out", "net.pt", "smoothing"):
+        assert words in result.stdout
+    for words in ("Monte Carlo", "Pinsker", "Catoni"):
+        assert words not in result.stdout
+    assert run("verify", certificate, "--checkpoint", trained).exit_code == 0
+    weights = torch.load(net, weights_only=True)
+    assert {name: value.dtype for name, value in weights.items()} == dict.fromkeys(
+        ("1.weight", "1.bias", "3.weight", "3.bias"), torch.float32
+    )
+    assert sorted(p.name for p in net.parent.iterdir()) == ["net.inputs.json", "net.pt"]
+    first = net.read_bytes()
+    assert json.loads(run(*base, "--export", net, "--json").stdout)["claim"]["predictor"] == "draw"
+    assert net.read_bytes() == first
+    assert run(*base, "--max-risk", "0.01").exit_code == 1
+
+
+def test_what_does_not_go_with_a_draw(
+    trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    refused(run("certify", trained, "--export", "net.pt"), "--predictor draw")
+    draw = ["certify", trained, "--predictor", "draw"]
+    refused(run(*draw, "--inequality", "mcallester"), "maurer")
+    for option, value in (("--draws", 10), ("--samples", 10), ("--kl-tail", "gaussian")):
+        refused(run(*draw, option, value), option, "a draw samples nothing")
+    refused(run("certify", trained, "--predictor", "drawn"), "did you mean 'draw'")
+    refused(run(*draw, "--export", "net.bin"), ".pt or .onnx")
+    refused(run(*draw, "--export", trained / "net.pt"), "cannot write")
+    assert run(*draw, "--seed", "3").exit_code == 2
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    refused(run(*draw, "--export", "net.onnx"), "pip install 'pacbound[onnx]'")
+    assert not list(tmp_path.glob("net*"))
+
+
 def test_the_training_command_of_a_certificate_makes_the_checkpoint_again(
     tiny_file: Path, tmp_path: Path
 ) -> None:
