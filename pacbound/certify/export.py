@@ -10,7 +10,10 @@ from __future__ import annotations
 
 import importlib.util
 import json
-from collections.abc import Callable
+import logging
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -105,22 +108,35 @@ def _steps(settings: Settings, in_graph: bool) -> list[str]:
 def _write_onnx(
     network: nn.Module, settings: Settings, input_shape: tuple[int, ...], target: Path
 ) -> None:
-    whole = nn.Sequential(
-        InputMap(input_shape, settings.input_scale, settings.smoothing), network
-    ).eval()
-    batch = torch.export.Dim("batch")
-    program = torch.onnx.export(
-        whole,
-        (torch.zeros(2, *input_shape),),
-        input_names=["inputs"],
-        output_names=["logits"],
-        dynamic_shapes=({0: batch},),
-        dynamo=True,
-        verbose=False,
-    )
+    linear = InputMap(input_shape, settings.input_scale, settings.smoothing)
+    with _quiet():
+        program = torch.onnx.export(
+            nn.Sequential(linear, network).eval(),
+            (torch.zeros(2, *input_shape),),
+            input_names=["inputs"],
+            output_names=["logits"],
+            dynamic_shapes=({0: torch.export.Dim("batch")},),
+            dynamo=True,
+            verbose=False,
+        )
     assert program is not None
-    content = program.model_proto.SerializeToString()
+    model = program.model_proto
+    for part in (model, model.graph, *model.graph.node, *model.graph.value_info):
+        del part.metadata_props[:]  # the exporter's stack traces, with paths of this machine
+    content = model.SerializeToString()
     write_whole(target, lambda stream: stream.write(content))
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Without the exporter's remarks on packages and on its own code."""
+    logging.disable(logging.WARNING)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.disable(logging.NOTSET)
 
 
 def load_exported(target: Path) -> Callable[[NDArray[Any]], Tensor]:

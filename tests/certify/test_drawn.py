@@ -237,6 +237,25 @@ def test_the_exported_state_dict_is_an_ordinary_one(
     assert description["claim"] == certificate.claim.sentence
 
 
+def test_the_onnx_graph_errs_where_the_network_does(
+    trained: Path, tiny_data: Dataset, tmp_path: Path
+) -> None:
+    onnx = pytest.importorskip("onnx", reason="the extra onnx is not installed")
+    pytest.importorskip("onnxscript")
+    from onnx.reference import ReferenceEvaluator
+
+    certificate = certify(trained, tiny_data, REQUEST)
+    target = tmp_path / "net.onnx"
+    steps = export_network(trained, tiny_data, certificate, target)
+    assert not any("smoothing" in step or "times" in step for step in steps)
+    assert str(Path.cwd()).encode() not in target.read_bytes()
+    graph = ReferenceEvaluator(onnx.load(target))
+    (logits,) = graph.run(None, {"inputs": tiny_data.train_inputs})
+    wrong = is_error(torch.from_numpy(logits), torch.from_numpy(tiny_data.train_labels))
+    assert isinstance(certificate.risk, WholeSetRisk)
+    assert int(wrong.sum()) == certificate.risk.errors
+
+
 def test_only_the_certified_network_is_exported(
     trained: Path, tiny_data: Dataset, tmp_path: Path
 ) -> None:
