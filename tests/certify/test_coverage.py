@@ -28,7 +28,7 @@ from pacbound.recipes import Settings
 from pacbound.training.checkpoints import Checkpoint
 from pacbound.training.loop import train
 
-REPETITIONS, OF_ONE_DRAW, M, DELTA = 1000, 300, 60, 0.2
+REPETITIONS, OF_ONE_DRAW, M, DELTA = 1000, 200, 60, 0.2
 WORLD = np.random.default_rng(11)
 INPUTS = WORLD.normal(size=(8, 6)).astype(np.float32)
 WEIGHTS = WORLD.dirichlet(np.ones(8))
