@@ -138,7 +138,9 @@ def rotate(
         for done, (path, predictor) in enumerate(zip(checkpoints, predictors, strict=True)):
             report("predicting", done, len(checkpoints))
             sweeps = [sweep(predictor, examples, place, degrees, samples) for place in positions]
-            rows.append((f"{path.stem} ({predictor.settings.posterior})", sweeps))
+            posterior = predictor.settings.posterior
+            named = path.stem if path.stem == posterior else f"{path.stem} ({posterior})"
+            rows.append((named, sweeps))
     draw_sweeps(rows, output)
     if numbers is not None:
         panels = [

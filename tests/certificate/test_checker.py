@@ -325,9 +325,9 @@ NOT_JSON = {
 
 @pytest.mark.parametrize("name", [*HOSTILE, *NOT_JSON])
 def test_a_hostile_file_is_rejected_at_once_and_in_one_line(name: str) -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     verdict = checker.check(HOSTILE[name] if name in HOSTILE else NOT_JSON[name])
-    assert time.perf_counter() - start < 2
+    assert time.process_time() - start < 2
     assert not verdict.accepted
     if name != "nested arrays":  # not JSON either: no bracket is closed
         assert verdict.exit_code == (1 if name in HOSTILE else 2)
@@ -355,11 +355,11 @@ def test_absurd_but_well_formed_numbers_are_quick() -> None:
     record = VALID.to_mapping()
     record["prior"]["variances"][0]["index"] = largest
     record["also"]["held_out"] = {"n": largest, "errors": 500_000, "upper": 4e-10}
-    start = time.perf_counter()
+    start = time.process_time()
     assert not checker.check(json.dumps(record)).accepted
     record["prior"] = VALID.to_mapping()["prior"]
     assert "held_out" in checker.check(json.dumps(record)).reason
-    assert time.perf_counter() - start < 3
+    assert time.process_time() - start < 3
 
 
 def test_as_many_counts_and_groups_as_are_allowed_are_quick() -> None:
@@ -372,11 +372,11 @@ def test_as_many_counts_and_groups_as_are_allowed_are_quick() -> None:
         variances[0] | {"layers": [str(layer)]} for layer in range(1000)
     ]
     record["model"]["parameters"] = variances[0]["parameters"] * 1000
-    start = time.perf_counter()
+    start = time.process_time()
     assert "kl.gaussian" in checker.check(json.dumps(record)).reason
     record |= {name: SAMPLED_RECORD[name] for name in ("kl", "prior", "model")}
     assert "bound.value" in checker.check(json.dumps(record)).reason
-    assert time.perf_counter() - start < 10
+    assert time.process_time() - start < 10
 
 
 # Alone

@@ -204,7 +204,7 @@ def test_no_choice_can_be_left_out_or_repeated(position: int) -> None:
 @pytest.mark.parametrize(
     ("knob", "value"),
     [
-        ("network", "vgg"),
+        ("network", "transformer"),
         ("initializer", "by-hand"),
         ("input_scale", 0.123),
         ("input_scale", "1"),

@@ -48,7 +48,7 @@ def run(cells: list[FakeCell], root: Path, jobs: int = 1) -> tuple[Pool, Notes]:
     return pool, notes
 
 
-def wait_for(condition: Callable[[], bool], seconds: float = 20.0) -> None:
+def wait_for(condition: Callable[[], bool], seconds: float = 60.0) -> None:
     until = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < until
@@ -164,6 +164,6 @@ def test_children_end_with_their_parent(tmp_path: Path, how: signal.Signals) -> 
     children = [int(runs(cell, tmp_path)[0][0]) for cell in cells]
     assert all(alive(pid) for pid in children)
     process.send_signal(how)
-    assert process.wait(10) != 0
+    assert process.wait(60) != 0
     wait_for(lambda: not any(alive(pid) for pid in children), seconds=5.0)
     assert not any(Place.of(cell, tmp_path).busy() for cell in cells)
