@@ -27,7 +27,21 @@ __all__ = ["certify", "sampling_progress"]
     "--predictor",
     default="gibbs",
     show_default=True,
-    help="Or draw: one network drawn from the posterior with a seed derived from the digests.",
+    type=click.Choice(["gibbs", "draw", "vote"]),
+    help="draw: one network drawn from the posterior with a seed derived from the digests; vote: "
+    "the majority vote of all networks.",
+)
+@click.option(
+    "--vote-by",
+    type=click.Choice(["gibbs", "tandem"]),
+    help="The bound of a vote, chosen before anything is sampled: twice the Gibbs risk, or four "
+    "times the risk that two networks err at once.  [default: gibbs]",
+)
+@click.option(
+    "--replay-prior",
+    is_flag=True,
+    help="Train a learned prior again from its seed, which takes as long as it took, and refuse "
+    "a checkpoint whose prior is another.",
 )
 @click.option(
     "--export",
@@ -38,7 +52,8 @@ __all__ = ["certify", "sampling_progress"]
 @click.option(
     "--inequality",
     default="",
-    help="mcallester, or maurer, tighter; for a draw maurer only.  [default: the first]",
+    help="mcallester or maurer, which is tighter; for a draw maurer only.  [default: mcallester; "
+    "for a draw or a vote maurer]",
 )
 @click.option(
     "--draws",
@@ -82,6 +97,8 @@ def certify(
     checkpoint: Path,
     delta: str,
     predictor: str,
+    vote_by: str | None,
+    replay_prior: bool,
     export: Path | None,
     inequality: str,
     draws: int,
@@ -104,6 +121,9 @@ def certify(
       pacbound certify mlp.pt
       pacbound certify mlp.pt --delta 0.01 --max-risk 0.25 -o certificates/mlp.json
       pacbound certify mlp.pt --predictor draw --export net.pt
+      pacbound certify mlp.pt --predictor vote --vote-by tandem
+
+    A prior that learned from a part of the examples is certified on the rest of them.
 
     A draw is one ordinary network that can be deployed. It is drawn once: who looks at the draws of
     several checkpoints and keeps the best one declares their number with --trials.
@@ -116,6 +136,8 @@ def certify(
 
     if export is not None and predictor != "draw":
         raise click.UsageError("--export writes one drawn network: it needs --predictor draw")
+    if vote_by is not None and predictor != "vote":
+        raise click.UsageError("--vote-by is for --predictor vote")
     if predictor == "draw":
         _refuse_sampling_options(ctx)
 
@@ -138,7 +160,7 @@ def certify(
         data = load(name, progress)
     request = Request(
         delta=probability,
-        predictor=predictor,
+        predictor=f"vote-{vote_by or 'gibbs'}" if predictor == "vote" else predictor,
         inequality=inequality,
         tail=kl_tail,
         limit=risk_limit,
@@ -147,6 +169,7 @@ def certify(
         samples=samples,
         trials=trials,
         allow_other_data=allow_other_data,
+        replay_prior=replay_prior,
         workers=threads or torch.get_num_threads(),
         command=shlex.join(["pacbound", *sys.argv[1:]]),
     )

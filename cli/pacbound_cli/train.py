@@ -14,6 +14,7 @@ import click
 from pacbound_cli.options import json_option, threads_option
 
 if TYPE_CHECKING:
+    from pacbound.training.learned_prior import PriorStep
     from pacbound.training.log import EpochRecord
     from pacbound.training.loop import Step
 
@@ -51,8 +52,17 @@ def training_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.argument("recipe")
 @click.option("--posterior", help="diag, k-diag, k-linear or k-nonlinear.")
 @click.option("--objective", help="quadratic, kl-inverse, catoni, catoni-trained or pinsker.")
+@click.option(
+    "--prior",
+    type=click.Choice(["data-free", "learned"]),
+    help="Centred at a random initialisation, or at a network trained on a part of the examples, "
+    "which the certificate then does not count.",
+)
+@click.option("--prior-fraction", type=float, help="That part, such as 0.5.")
 @training_options
-def train(recipe: str, as_json: bool, **options: Any) -> None:
+def train(
+    recipe: str, prior: str | None, prior_fraction: float | None, as_json: bool, **options: Any
+) -> None:
     """Train RECIPE and leave a checkpoint that can be certified.
 
     A run that was stopped, by Ctrl-C or worse, loses at most one epoch: the same command with
@@ -63,13 +73,28 @@ def train(recipe: str, as_json: bool, **options: Any) -> None:
       pacbound train mlp-600
       pacbound train mlp-600 --posterior diag --epochs 20 -o diag.pt
       pacbound train mlp-600 --data mine.npz --set hidden=[200] --set smoothing=0
+      pacbound train mlp-600 --prior learned --prior-fraction 0.5
     """
-    path, last = run_training(recipe, **options)
+    fraction = _prior_fraction(prior, prior_fraction)
+    path, last = run_training(recipe, prior_fraction=fraction, **options)
     if as_json:
         click.echo(json.dumps({"checkpoint": str(path), **asdict(last)}))
     else:
         click.echo(f"{path}: bound {last.bound:.2%} (risk {last.risk:.2%}, KL {last.kl:.0f})")
         click.echo(f"next: pacbound certify {path}")
+
+
+def _prior_fraction(prior: str | None, fraction: float | None) -> float | None:
+    """The setting that --prior and --prior-fraction stand for together; None for the recipe's."""
+    if prior == "data-free":
+        if fraction:
+            raise click.UsageError("--prior-fraction is for --prior learned")
+        return 0.0
+    if prior == "learned":
+        fraction = 0.5 if fraction is None else fraction
+        if fraction <= 0:
+            raise click.UsageError("--prior learned needs a --prior-fraction above 0")
+    return fraction
 
 
 def run_training(
@@ -108,9 +133,9 @@ def run_training(
         import torch
 
         torch.set_num_threads(threads)
-    with _training_progress(settings.objective) as (on_step, on_epoch):
+    with _training_progress(settings.objective) as (on_step, on_epoch, on_prior):
         try:
-            run(settings, data, path, resume, on_step, on_epoch)
+            run(settings, data, path, resume, on_step, on_epoch, on_prior)
         except KeyboardInterrupt:
             click.echo(f"stopped; the same command with --resume continues {path}", err=True)
             raise click.exceptions.Exit(130) from None
@@ -118,7 +143,7 @@ def run_training(
 
 
 @contextmanager
-def _training_progress(objective: str) -> Iterator[tuple[Any, Any]]:
+def _training_progress(objective: str) -> Iterator[tuple[Any, Any, Any]]:
     """A bar with live risk, KL and bound on a terminal; one line per epoch elsewhere.
 
     Variational inference has no bound to show, but the negative ELBO.
@@ -138,7 +163,11 @@ def _training_progress(objective: str) -> Iterator[tuple[Any, Any]]:
             figures = f"risk {record.risk:.2%}  KL {record.kl:6.0f}  {last(record)}"
             click.echo(f"epoch {record.epoch:3d}  {figures}  {record.seconds:.0f} s", err=True)
 
-        yield (lambda step: None), on_epoch
+        def on_prior(at: PriorStep) -> None:
+            if at.step == at.steps:
+                click.echo(f"prior, epoch {at.epoch:3d}  error {at.risk:.2%}", err=True)
+
+        yield (lambda step: None), on_epoch, on_prior
         return
     columns = [
         TextColumn("epoch {task.fields[epoch]}"),
@@ -161,4 +190,13 @@ def _training_progress(objective: str) -> Iterator[tuple[Any, Any]]:
                 last=last(step),
             )
 
-        yield on_step, (lambda record: None)
+        def on_prior_step(at: PriorStep) -> None:
+            progress.update(
+                task,
+                total=at.epochs * at.steps,
+                completed=(at.epoch - 1) * at.steps + at.step,
+                epoch=f"{at.epoch}/{at.epochs} of the prior",
+                risk=at.risk,
+            )
+
+        yield on_step, (lambda record: None), on_prior_step

@@ -28,7 +28,8 @@ Record: TypeAlias = dict[str, Any]
 
 FORMAT = "pacbound-certificate/1"
 MAX_BYTES, MAX_DIGITS, MAX_EXPONENT, MAX_COUNT = 4 * 2**20, 60, 400, 10**15
-MAX_ENTRIES, MAX_PAIRS, MAX_ERRORS = 1000, 10_000, 500_000  # the last takes about a second
+MAX_ENTRIES, MAX_PAIRS = 1000, 10_000
+MAX_ERRORS, MAX_EXAMPLES = 500_000, 10**6  # each takes about a second
 DIGEST = re.compile("[0-9a-f]{64}")
 GRID_B, GRID_C = 100, Decimal("0.1")  # a prior variance is c·exp(−j/b), j = 1, 2, …
 
@@ -44,20 +45,24 @@ CHOICES: dict[str, tuple[str | float, ...]] = {
     "hidden_bias": (0, -1, -2, -3, -4, -6, -8, -0.5),  # added in the centre, hidden dense layers
     "variance_groups": ("layer", "network"),
 }
+LEARNED = {"prior_fraction": (0.5, 0.7, 0.6, 0.8, 0.4, 0.9, 0.3, 0.2)}  # of a prior that learned
 PREFERRED_WIDTHS = (600, 200, 300, 100, 400, 800, 1000, 1200, 50, 500, 20, 30, 10)
 
 # The fields of each object: exactly these, each of a kind in _is, one of some texts, or an object
 # of FIELDS, by default that of its own name. T[] is an array of T, and T? may be null.
 FIELDS = {
     "certificate": f"format:{FORMAT} claim budget data model prior kl risk bound also seeds made",
-    "claim": "risk_bound:[0,1] delta:(0,1) loss:zero-one predictor:gibbs|draw sentence:text",
+    "claim": "risk_bound:[0,1] delta:(0,1) loss:zero-one sentence:text "
+    "predictor:gibbs|draw|vote-gibbs|vote-tandem",
     "budget": "pac_bayes:(0,1) risk:[0,1] kl:[0,1]",
     "data": "name:text m:int>0 classes:int>0 sha256:digest",
     "model": "recipe:text posterior:diag|k-diag|k-linear|k-nonlinear parameters:int>0 "
     "checkpoint_sha256:digest",
     "prior": "center variances:variance[] choices:choice[] trials:int>0",
-    "center": "kind:initialization initializer:text seed:int>=0 sha256:digest",
-    "variance": "layers:text[] parameters:int>0 b:real>0 c:real>0 index:int>0 value:real>0",
+    "center=initialization": "kind:initialization initializer:text seed:int>=0 sha256:digest",
+    "center=learned": "kind:learned examples:int>0 learned_from:int>0 split_seed:int>=0 "
+    "split_sha256:digest examples_sha256:digest errors:int>=0 training:any-object sha256:digest",
+    "variance": "layers:text[] parameters:int>0 b:real>0 c:real>0 index:int>=0 value:real>0",
     "choice": "name:text index:int>0 value:text-or-real",
     "kl=exact": "method:exact upper:real>=0 groups:moments[]",
     "moments": "trace:real>0 distance_sq:real>=0 log_det:real",
@@ -79,7 +84,7 @@ FIELDS = {
     "made": "pacbound:text python:text torch:text date:text training_command:text "
     "training_seconds:real>=0? command:text seconds:real>=0 settings:any-object",
 }
-VARIANTS = {"kl": "method", "risk": "sampler"}  # the field that selects the others
+VARIANTS = {"kl": "method", "risk": "sampler", "center": "kind"}  # what selects other fields
 
 
 class Rejected(ValueError):
@@ -195,7 +200,7 @@ def _kl_lower(q: Interval, p: Number) -> Decimal:
 
 
 def _index_cost(index: int) -> Interval:
-    return Interval(index).ln() * 2 + (PI * PI / 6).ln()
+    return Interval(index).ln() * 2 + (PI * PI / 6).ln() if index else Interval(0)
 
 
 def _binomial_upper(errors: int, n: int, p: Number) -> Decimal:
@@ -212,37 +217,61 @@ def _binomial_upper(errors: int, n: int, p: Number) -> Decimal:
 def choice(name: str, value: Any) -> Record:
     """The entry of prior.choices for a knob; ValueError for a value that is not declared."""
     width = type(value) is int and re.fullmatch(r"width\.[1-9][0-9]?", name) is not None
-    declared = PREFERRED_WIDTHS if width else CHOICES.get(name, ())
+    declared = PREFERRED_WIDTHS if width else (CHOICES | LEARNED).get(name, ())
     if type(value) is not bool and value in declared:
         index = declared.index(value) + 1
     elif width and value >= 1:
         index = value + sum(preferred > value for preferred in PREFERRED_WIDTHS)
-    elif name in ("seed", "depth") and type(value) is int and value >= 0:
+    elif name in ("seed", "depth", "split_seed") and type(value) is int and value >= 0:
         index = value + 1
     else:
         raise Rejected(f"{str(value)[:50]} is not a declared value of {name[:50]}")
     return {"name": name, "index": index, "value": value}
 
 
-def required_choices(depth: int) -> list[str]:
+def required_choices(depth: int, learned: bool = False) -> list[str]:
     """The names of the knobs of a prior, each to be paid for."""
     first, *others = CHOICES
+    if learned:  # the rest was chosen before the examples that count were looked at, or is a trial
+        return [first, "seed", "split_seed", *LEARNED]
     return [first, "seed", *others, "depth", *(f"width.{layer + 1}" for layer in range(depth))]
 
 
-def _check_choices(prior: Record) -> None:
+def prior_part(examples: int, size: int, seed: int) -> list[int]:
+    """Which examples a prior learns from: those whose digests with the seed are the smallest."""
+    _require(examples <= MAX_EXAMPLES, f"a split has at most {MAX_EXAMPLES} examples")
+    digests = [hashlib.sha256(f"split {seed} {i}".encode()).digest() for i in range(examples)]
+    return sorted(sorted(range(examples), key=digests.__getitem__)[:size])
+
+
+def split_digest(part: Sequence[int]) -> str:
+    """The digest of the places of the examples that a prior learned from."""
+    return hashlib.sha256(" ".join(map(str, part)).encode()).hexdigest()
+
+
+def _check_prior(prior: Record, m: int) -> None:
     values = {entry["name"]: entry["value"] for entry in prior["choices"]}
     for entry in prior["choices"]:
         name = entry["name"]
         _require(entry == choice(name, entry["value"]), f"prior.choices: {name} has another index")
-    required = required_choices(min(values.get("depth", 0), 100))
+    center, learned = prior["center"], prior["center"]["kind"] == "learned"
+    required = required_choices(min(values.get("depth", 0), 100), learned)
     missing = [name for name in required if name not in values]
     _require(not missing, f"prior.choices leaves out {', '.join(missing)[:100]}")
     _require(len(prior["choices"]) == len(required), "prior.choices has a knob twice or too many")
-    for name in ("seed", "initializer"):
-        _require(prior["center"][name] == values[name], f"prior.center.{name} is another choice")
-    one = len(prior["variances"]) == 1 or values["variance_groups"] != "network"
+    for name in ("split_seed",) if learned else ("seed", "initializer"):
+        _require(center[name] == values[name], f"prior.center.{name} is another choice")
+    one = len(prior["variances"]) == 1 or values.get("variance_groups") != "network"
     _require(one, "prior.variances must be one when variance_groups is network")
+    free = learned or all(entry["index"] for entry in prior["variances"])
+    _require(free, "prior.variances: only a learned prior brings a variance, of index 0, with it")
+    if learned:
+        examples, part = center["examples"], center["learned_from"]
+        fits = part == round(values["prior_fraction"] * examples) and part + m == examples
+        _require(fits, "prior.center: what it learned from and data.m are not all its examples")
+        _require(center["errors"] <= m, "prior.center.errors is larger than data.m")
+        own = split_digest(prior_part(examples, part, center["split_seed"]))
+        _require(center["split_sha256"] == own, "prior.center.split_sha256 is not its seed's split")
 
 
 def _at_least(name: str, claimed: Number, implied: Number, by: str) -> None:
@@ -259,7 +288,7 @@ def _groups(c: Record) -> list[Record]:
     _require(len(figures) == len(entries), "kl.groups and prior.variances differ in number")
     for entry, group in zip(entries, figures, strict=True):
         index, value = entry["index"], entry["value"]
-        variance = Interval(GRID_C) / (Interval(index) / GRID_B).exp()
+        variance = Interval(GRID_C) / (Interval(index) / GRID_B).exp() if index else Interval(value)
         on_grid = entry["b"] == GRID_B and entry["c"] == GRID_C
         on_grid = on_grid and abs((variance / value - 1).hi) <= Decimal("1e-12")
         _require(on_grid, f"prior.variances: {value} is not number {index} of the grid")
@@ -380,10 +409,15 @@ INEQUALITIES: dict[str, Callable[[Interval, int, Number], Interval]] = {  # nats
     "mcallester": lambda nats, m, delta: (nats + (Interval(m) / delta).ln()) / (m - 1),
     "maurer": lambda nats, m, delta: (nats + (Interval(m).sqrt() * 2 / delta).ln()) / m,
 }
-OVER = "With probability at least {} % over the draw of the {} training examples and "
+FACTORS = {"gibbs": (1, 1), "draw": (1, 1), "vote-gibbs": (2, 1), "vote-tandem": (4, 2)}
+# A vote errs only where half of the networks do: at most twice as often as one, and four times as
+# often as two independent ones do at once, which is a risk of pairs, whose KL is twice the KL.
+OVER = "With probability at least {} % over the draw of the {} training examples{} and "
 SENTENCES = {  # of the confidence, m, the loss and the risk
     "gibbs": OVER + "the Monte Carlo draws, the {} error of the randomised predictor (fresh "
     "weights for every prediction) on new data from the same distribution is at most {} %.",
+    "vote": OVER + "the Monte Carlo draws, the {} error of the majority vote of all networks, "
+    "weighted by the posterior, on new data from the same distribution is at most {} %.",
     "draw": OVER + "of the network, the {} error of the one network that was drawn from the "
     "posterior, on new data from the same distribution, is at most {} %.",
 }
@@ -393,7 +427,10 @@ def sentence(certificate: Record) -> str:
     """The claim in words."""
     claim, m = certificate["claim"], certificate["data"]["m"]
     risk, confidence = _percents(claim)
-    return SENTENCES[claim["predictor"]].format(confidence, m, claim["loss"], risk)
+    learned = certificate["prior"]["center"]["kind"] == "learned"
+    which = " that the prior did not learn from" if learned else ""
+    words = SENTENCES[claim["predictor"].partition("-")[0]]
+    return words.format(confidence, m, which, claim["loss"], risk)
 
 
 def _percents(claim: Record) -> tuple[Decimal, str]:
@@ -411,21 +448,24 @@ def _check_certificate(c: Record) -> None:
     _require(c["data"]["m"] >= 8, "data.m must be at least 8: Maurer's inequality needs it")
     predictor, bound, risk = c["claim"]["predictor"], c["bound"], c["risk"]
     signs = [c["kl"]["method"] == "drawn", risk["sampler"] == "whole-set", not c["budget"]["risk"]]
-    signs += [c["also"][name] is None for name in (*INEQUALITIES, "pinsker", "catoni")]
+    others = [c["also"][name] is None for name in (*INEQUALITIES, "pinsker", "catoni")]
+    own = set(signs) == {predictor == "draw"} and set(others) == {predictor != "gibbs"}
     parts = "kl.method, risk.sampler, budget.risk and also must be those of claim.predictor"
-    _require(set(signs) == {predictor == "draw"}, f"{parts} {predictor}")
-    proved = predictor == "gibbs" or bound["inequality"] == "maurer"
+    _require(own, f"{parts} {predictor}")
+    proved = predictor != "draw" or bound["inequality"] == "maurer"
     _require(proved, "bound.inequality must be maurer for one draw: no other is proved")
-    _check_choices(c["prior"])
+    _check_prior(c["prior"], c["data"]["m"])
     _check_kl(c, _groups(c))
     _check_risk(c)
     chosen = (*c["prior"]["variances"], *c["prior"]["choices"])
-    nats = Interval(c["prior"]["trials"]).ln() + c["kl"]["upper"]
+    factor, networks = FACTORS[predictor]
+    nats = Interval(c["prior"]["trials"]).ln() + Interval(c["kl"]["upper"]) * networks
     nats = sum((_index_cost(entry["index"]) for entry in chosen), nats)
     complexity = INEQUALITIES[bound["inequality"]](nats, c["data"]["m"], c["budget"]["pac_bayes"])
     _at_least("bound.complexity", bound["complexity"], complexity.hi, "the KL, choices and m")
     _check_inverse("bound.value", c, bound["value"], bound["complexity"])
-    _at_least("claim.risk_bound", c["claim"]["risk_bound"], bound["value"], "its parts")
+    implied = min(UP.multiply(bound["value"], factor), Decimal(1))
+    _at_least("claim.risk_bound", c["claim"]["risk_bound"], implied, "its parts")
     _check_also(c, nats)
     _require(c["claim"]["sentence"] == sentence(c), "claim.sentence is not what the numbers say")
 
@@ -462,7 +502,7 @@ def check(content: str | bytes, max_risk: Decimal = Decimal(1), sha256: str = ""
         return Verdict(False, f"not JSON: {error}", 2)
     risk, confidence = _percents(c["claim"])
     words = [c["data"]["name"][:50], f"m = {c['data']['m']}", c["model"]["posterior"]]
-    words += ["one drawn network"] if c["claim"]["predictor"] == "draw" else []
+    words += {"draw": ["one drawn network"], "gibbs": []}.get(c["claim"]["predictor"], ["vote"])
     summary = f"risk ≤ {risk} % with probability ≥ {confidence} % ({', '.join(words)})"
     return Verdict(True, "", 0, risk_bound, delta, summary)
 

@@ -30,6 +30,7 @@ __all__ = [
     "ExactKL",
     "HeldOut",
     "KLGroup",
+    "LearnedCenter",
     "Made",
     "Model",
     "MonteCarloGroup",
@@ -85,6 +86,8 @@ class Model:
 
 @dataclass(frozen=True)
 class Center:
+    """A random initialisation."""
+
     kind: str
     initializer: str
     seed: int
@@ -92,8 +95,30 @@ class Center:
 
 
 @dataclass(frozen=True)
+class LearnedCenter:
+    """A network trained on a part of the examples, which the certificate does not count.
+
+    `examples_sha256` is the digest of that part, `errors` those of the centre itself on the
+    examples that are counted, and `training` says how it was trained.
+    """
+
+    kind: str
+    examples: int
+    learned_from: int
+    split_seed: int
+    split_sha256: str
+    examples_sha256: str
+    errors: int
+    training: dict[str, Any]
+    sha256: str
+
+
+@dataclass(frozen=True)
 class Variance:
-    """A prior variance c·exp(−index/b) and the layers that share it."""
+    """A prior variance c·exp(−index/b) and the layers that share it.
+
+    The index is 0 where a learned prior brought the variance with it, for nothing.
+    """
 
     layers: tuple[str, ...]
     parameters: int
@@ -122,7 +147,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Prior:
-    center: Center
+    center: Center | LearnedCenter
     variances: tuple[Variance, ...]
     choices: tuple[Choice, ...]
     trials: int
@@ -205,7 +230,10 @@ class DrawnRatio:
 
 @dataclass(frozen=True)
 class PerExampleRisk:
-    """Every draw is one example under weights of its own."""
+    """Every draw is one example under weights of its own.
+
+    For a vote by the tandem loss, an error is here, and in the next, one of two networks at once.
+    """
 
     sampler: str
     draws: int
@@ -260,7 +288,7 @@ class HeldOut:
 class Also:
     """Other bounds from the same figures: for information, not part of the claim.
 
-    All but the last speak of the Gibbs predictor alone, and are null for one draw.
+    All but the last speak of the Gibbs predictor alone, and are null for any other.
     """
 
     mcallester: float | None
@@ -342,6 +370,8 @@ class Certificate:
 
 # Which dataclass each value of a field in checker.VARIANTS selects.
 _VARIANTS: dict[str, type[Any]] = {
+    "initialization": Center,
+    "learned": LearnedCenter,
     "exact": ExactKL,
     "monte-carlo": MonteCarloKL,
     "drawn": DrawnRatio,
@@ -379,10 +409,10 @@ def _value(hint: Any, value: Any, path: str) -> Any:
 
 def _option(options: tuple[Any, ...], value: Any, path: str) -> Any:
     """The one of a union's types that a value is to be read as."""
-    if path in checker.VARIANTS:
-        name = value.get(checker.VARIANTS[path]) if isinstance(value, dict) else None
+    if selector := checker.VARIANTS.get(path.rpartition(".")[2]):
+        name = value.get(selector) if isinstance(value, dict) else None
         option = _VARIANTS.get(name) if isinstance(name, str) else None
         if option not in options:
-            raise BadInput(f"not a certificate: {path}.{checker.VARIANTS[path]} is not known")
+            raise BadInput(f"not a certificate: {path}.{selector} is not known")
         return option
     return type(value) if type(value) in options else options[0]

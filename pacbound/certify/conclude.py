@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeAlias
 
 from pacbound.bounds import (
     betting,
@@ -23,6 +23,7 @@ from pacbound.bounds.density_ratio import log_density_ratio
 from pacbound.bounds.gaussian_kl import gaussian_kl
 from pacbound.bounds.prior_grid import B, C, best_index, index_cost, variance
 from pacbound.bounds.rounding import exact, precise, round_up
+from pacbound.certificate import checker
 from pacbound.certificate.format import (
     Also,
     Bound,
@@ -49,6 +50,7 @@ __all__ = [
     "LIMITS",
     "TAILS",
     "bound",
+    "claimed",
     "drawn_bound",
     "drawn_ratio",
     "exact_kl",
@@ -56,6 +58,7 @@ __all__ = [
     "per_example_risk",
     "per_weights_risk",
     "sampled_kl",
+    "vote_bound",
     "whole_set_risk",
 ]
 
@@ -69,24 +72,46 @@ def _published(number: float) -> Any:
     return exact(repr(number))
 
 
-def _variance(
-    group: ExactPrimitives | SampledPrimitives | DrawnPrimitives, second_moment: float
-) -> Variance:
-    """The prior variance on the grid at which this group's KL and its cost are smallest."""
-    index = best_index(second_moment, group.parameters)
-    return Variance(group.layers, group.parameters, B, C, index, variance(index))
+Fixed: TypeAlias = Sequence[float] | None  # the variance of every group, of a learned prior
 
 
-def exact_kl(groups: Sequence[ExactPrimitives]) -> tuple[tuple[Variance, ...], ExactKL]:
+def _variances(
+    groups: Sequence[ExactPrimitives | SampledPrimitives | DrawnPrimitives],
+    second_moments: Sequence[float],
+    fixed: Fixed,
+) -> tuple[Variance, ...]:
+    """The prior variances on the grid at which every group's KL and its cost are smallest.
+
+    A learned prior's own were fixed before the examples that count were seen: they cost nothing.
+    """
+    if fixed is not None:
+        pairs = zip(groups, fixed, strict=True)
+        return tuple(Variance(g.layers, g.parameters, B, C, 0, value) for g, value in pairs)
+    places = []
+    for group, second_moment in zip(groups, second_moments, strict=True):
+        index = best_index(second_moment, group.parameters)
+        places.append(Variance(group.layers, group.parameters, B, C, index, variance(index)))
+    return tuple(places)
+
+
+def _exact_variance(place: Variance) -> Any:
+    """λ itself: number `index` of the grid, or what a learned prior brought; in `precise`."""
+    return variance(exact(place.index)) if place.index else _published(place.value)
+
+
+def exact_kl(
+    groups: Sequence[ExactPrimitives], fixed: Fixed = None
+) -> tuple[tuple[Variance, ...], ExactKL]:
     """The prior variances and the KL of Gaussian posteriors."""
-    variances = tuple(_variance(group, group.trace + group.distance_sq) for group in groups)
+    moments = [group.trace + group.distance_sq for group in groups]
+    variances = _variances(groups, moments, fixed)
     with precise():
         total = sum(
             gaussian_kl(
                 _published(group.trace) + _published(group.distance_sq),
                 _published(group.log_det),
                 group.parameters,
-                variance(exact(place.index)),
+                _exact_variance(place),
             )
             for group, place in zip(groups, variances, strict=True)
         )
@@ -96,7 +121,11 @@ def exact_kl(groups: Sequence[ExactPrimitives]) -> tuple[tuple[Variance, ...], E
 
 
 def sampled_kl(
-    groups: Sequence[SampledPrimitives], samples: int, delta: Decimal, tail: str
+    groups: Sequence[SampledPrimitives],
+    samples: int,
+    delta: Decimal,
+    tail: str,
+    fixed: Fixed = None,
 ) -> tuple[tuple[Variance, ...], MonteCarloKL]:
     """The prior variances and the KL from samples, with both tails.
 
@@ -124,10 +153,7 @@ def sampled_kl(
                 for group in groups
             ],
         }
-        variances = tuple(
-            _variance(group, float(limit))
-            for group, limit in zip(groups, limits[tail], strict=True)
-        )
+        variances = _variances(groups, [float(limit) for limit in limits[tail]], fixed)
         tails = {name: _with_tail(groups, variances, moments) for name, moments in limits.items()}
     parts = tuple(
         MonteCarloGroup(group.mean_square, group.lipschitz, group.offset, group.log_det)
@@ -150,18 +176,20 @@ def _with_tail(
 ) -> Tail:
     upper = correction = exact(0)
     for group, place, moment in zip(groups, variances, moments, strict=True):
-        value = variance(exact(place.index))
+        value = _exact_variance(place)
         upper += gaussian_kl(moment, _published(group.log_det), group.parameters, value)
         correction += (moment - _published(group.mean_square)) / value / 2
     return Tail(round_up(correction), round_up(upper))
 
 
-def drawn_ratio(groups: Sequence[DrawnPrimitives]) -> tuple[tuple[Variance, ...], DrawnRatio]:
+def drawn_ratio(
+    groups: Sequence[DrawnPrimitives], fixed: Fixed = None
+) -> tuple[tuple[Variance, ...], DrawnRatio]:
     """The prior variances and ln(dq/dp) at the drawn weights, negative or not.
 
     A union bound over the grid holds for one draw too, so a variance is chosen after it.
     """
-    variances = tuple(_variance(group, group.distance_sq) for group in groups)
+    variances = _variances(groups, [group.distance_sq for group in groups], fixed)
     with precise():
         total = sum(
             log_density_ratio(
@@ -169,7 +197,7 @@ def drawn_ratio(groups: Sequence[DrawnPrimitives]) -> tuple[tuple[Variance, ...]
                 _published(group.noise_sq),
                 _published(group.log_det),
                 group.parameters,
-                variance(exact(place.index)),
+                _exact_variance(place),
             )
             for group, place in zip(groups, variances, strict=True)
         )
@@ -200,12 +228,15 @@ def per_weights_risk(
     return PerWeightsRisk("per-weights", draws, batch, limit, tuple(counts), upper)
 
 
-def _nats(prior: Prior, kl_upper: float) -> Any:
-    """The KL or the ratio, and what every choice and trial costs; in the context of `precise`."""
-    indices = [place.index for place in prior.variances]
+def _nats(prior: Prior, kl_upper: float, networks: int = 1) -> Any:
+    """The KL or the ratio, and what every choice and trial costs; in the context of `precise`.
+
+    So many networks drawn independently have so many times the KL; the prior is chosen once.
+    """
+    indices = [place.index for place in prior.variances if place.index]
     indices += [choice.index for choice in prior.choices]
     union = sum((index_cost(exact(index)) for index in indices), exact(prior.trials).log())
-    return _published(kl_upper) + union
+    return _published(kl_upper) * networks + union
 
 
 def drawn_bound(
@@ -255,6 +286,30 @@ def bound(
             held_out=held_out,
         )
     return Bound(inequality, complexities[inequality], values[inequality]), also
+
+
+def vote_bound(
+    m: int,
+    prior: Prior,
+    kl_upper: float,
+    risk_upper: float,
+    delta: Decimal,
+    inequality: str,
+    predictor: str,
+    held_out: HeldOut | None,
+) -> tuple[Bound, Also]:
+    """The bound on the risk of one network or of pairs, from which that of their vote follows."""
+    with precise():
+        nats = _nats(prior, kl_upper, checker.FACTORS[predictor][1])
+        complexity = round_up(INEQUALITIES[inequality](nats, exact(m), exact(delta)))
+    value = bernoulli_kl_inverse(risk_upper, complexity)
+    return Bound(inequality, complexity, value), Also(None, None, None, None, held_out)
+
+
+def claimed(predictor: str, value: float) -> float:
+    """The claim that a bound's value gives: for a vote a multiple of it."""
+    with precise():
+        return min(round_up(_published(value) * checker.FACTORS[predictor][0]), 1.0)
 
 
 def held_out_limit(errors: int, n: int, delta: Decimal) -> HeldOut:

@@ -31,7 +31,7 @@ from pacbound.networks.initializers import tensors_digest
 from pacbound.networks.input_map import InputMap
 from pacbound.recipes import Settings
 from pacbound.training.checkpoints import Checkpoint
-from pacbound.training.problem import network_inputs, plain_network
+from pacbound.training.networks import network_inputs, plain_network
 
 __all__ = ["description_path", "ensure_exportable", "export_network", "load_exported"]
 

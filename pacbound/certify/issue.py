@@ -26,6 +26,7 @@ from pacbound.certificate.format import (
     DrawnRatio,
     ExactKL,
     HeldOut,
+    LearnedCenter,
     Made,
     Model,
     MonteCarloKL,
@@ -43,6 +44,7 @@ from pacbound.certify.conclude import (
     LIMITS,
     TAILS,
     bound,
+    claimed,
     drawn_bound,
     drawn_ratio,
     exact_kl,
@@ -50,6 +52,7 @@ from pacbound.certify.conclude import (
     per_example_risk,
     per_weights_risk,
     sampled_kl,
+    vote_bound,
     whole_set_risk,
 )
 from pacbound.certify.divergence import exact_primitives, sampled_primitives
@@ -64,15 +67,20 @@ from pacbound.recipes.choices import declared_trials, prior_choices
 from pacbound.recipes.commands import train_command
 from pacbound.seeds import derive
 from pacbound.training.checkpoints import Checkpoint, restore_posterior
+from pacbound.training.learned_prior import learn_prior, prior_settings
 from pacbound.training.log import TrainingLog, log_path
-from pacbound.training.problem import Problem, build, network_inputs, plain_network
+from pacbound.training.networks import network_inputs, plain_network
+from pacbound.training.problem import Problem, build
+from pacbound.training.split import Split, split_of
 
-__all__ = ["PREDICTORS", "Request", "certify", "posterior_of"]
+__all__ = ["PREDICTORS", "Request", "certify", "posterior_of", "replay_prior"]
 
 DERIVATION = "sha256 of the purpose, the checkpoint's digest and the data's digest; then of chunks"
 PREDICTORS = {  # and the inequalities that hold for each, its default first
     "gibbs": ("mcallester", "maurer"),
     "draw": ("maurer",),
+    "vote-gibbs": ("maurer", "mcallester"),
+    "vote-tandem": ("maurer", "mcallester"),
 }
 
 
@@ -90,6 +98,7 @@ class Request:
     samples: int = 10_000  # of the KL, where it is not exact
     trials: int | None = None  # declared by the user; the recipe's own at the least
     allow_other_data: bool = False
+    replay_prior: bool = False  # train a learned prior again, and compare
     workers: int = 1
     command: str = ""
 
@@ -128,38 +137,46 @@ def certify(path: Path, data: Dataset, request: Request, report: Report = silent
     variance put on the grid, m counted, the data hashed, and KL computed in float64.
     """
     start = time.monotonic()
-    if data.m < SMALLEST_M:
-        raise BadInput(f"{data.name} has {data.m} examples; the bound needs at least {SMALLEST_M}")
     checkpoint = Checkpoint.load(path)
     settings = checkpoint.settings
+    split = split_of(settings, data.m)
+    counted = split.counted_data(data)
+    if counted.m < SMALLEST_M:
+        raise BadInput(f"{counted.m} examples are counted; the bound needs {SMALLEST_M} or more")
     if settings.posterior == "point":
         raise BadInput("a point has no noise: its KL to any prior is infinite, so is its bound")
     if settings.batch_norm:
         raise BadInput("batch normalisation learns statistics of the data outside the posterior")
     problem = posterior_of(checkpoint, data, request.allow_other_data)
+    if checkpoint.learned_prior is not None and request.replay_prior:
+        replay_prior(checkpoint, split.learned_data(data), report)
     training = train_command(settings, path)  # refused now, if at all, and not after sampling
     digest = file_digest(path)
     evidence = _of_one_draw if request.predictor == "draw" else _of_gibbs
-    found = evidence(problem, settings, data, request, digest, report)
+    found = evidence(problem, settings, data, counted, request, digest, report)
     prior = Prior(
-        center=Center(
-            "initialization", settings.initializer, settings.prior_seed, checkpoint.prior_sha256
-        ),
+        center=_center(checkpoint, split, data),
         variances=found.variances,
         choices=tuple(Choice(**entry) for entry in prior_choices(settings)),
         trials=declared_trials(settings, request.trials),
     )
     kl, risk, shares = found.kl, found.risk, found.shares
-    paid = data.m, prior, kl.upper, risk.upper, shares.pac_bayes
-    if request.predictor == "draw":
-        value, also = drawn_bound(*paid, found.held_out)
-    else:
-        inequality = request.inequality or PREDICTORS[request.predictor][0]
+    paid = counted.m, prior, kl.upper, risk.upper, shares.pac_bayes
+    predictor = request.predictor
+    inequality = request.inequality or PREDICTORS[predictor][0]
+    if predictor == "gibbs":
         value, also = bound(*paid, inequality, found.held_out)
+        claim = value.value
+    elif predictor == "draw":
+        value, also = drawn_bound(*paid, found.held_out)
+        claim = value.value
+    else:
+        value, also = vote_bound(*paid, inequality, predictor, found.held_out)
+        claim = claimed(predictor, value.value)
     certificate = Certificate(
-        claim=Claim(value.value, float(request.delta), predictor=request.predictor),
+        claim=Claim(claim, float(request.delta), predictor=predictor),
         budget=Budget(float(shares.pac_bayes), float(shares.risk), float(shares.kl)),
-        data=Data(data.name, data.m, data.classes, data.sha256),
+        data=Data(data.name, counted.m, data.classes, data.sha256),
         model=Model(settings.recipe, settings.posterior, problem.network.parameter_count(), digest),
         prior=prior,
         kl=kl,
@@ -179,6 +196,7 @@ def _of_one_draw(
     problem: Problem,
     settings: Settings,
     data: Dataset,
+    counted: Dataset,
     request: Request,
     digest: str,
     report: Report,
@@ -188,10 +206,10 @@ def _of_one_draw(
     drawn = draw_network(problem.network, problem.center, settings.variance_groups, seed)
     network = plain_network(settings, data.input_shape, data.classes)
     network.load_state_dict(drawn.weights)
-    train, test = _examples(settings, data)
-    variances, ratio = drawn_ratio(drawn.groups)
+    train, test = _examples(settings, counted)
+    variances, ratio = drawn_ratio(drawn.groups, problem.variances)
     report("counting errors", 0, 1)
-    risk = whole_set_risk(errors_of(network, train), data.m, tensors_digest(drawn.weights))
+    risk = whole_set_risk(errors_of(network, train), counted.m, tensors_digest(drawn.weights))
     held_out = None
     if test is not None:
         held_out = held_out_limit(errors_of(network, test), len(test[1]), request.delta)
@@ -204,6 +222,7 @@ def _of_gibbs(
     problem: Problem,
     settings: Settings,
     data: Dataset,
+    counted: Dataset,
     request: Request,
     digest: str,
     report: Report,
@@ -215,7 +234,7 @@ def _of_gibbs(
     sampled = not all(q.is_gaussian for _, q, _ in problem.network.posteriors(problem.center))
     shares = split(request.delta, exact_kl=not sampled)
     variances, kl = _divergence(problem, settings, shares, request, sampled, seeds["kl"], report)
-    risk, held_out = _risk(problem, settings, data, shares, request, seeds, report)
+    risk, held_out = _risk(problem, settings, counted, shares, request, seeds, report)
     published = Seeds(DERIVATION, seeds["risk"], seeds["kl"] if sampled else None)
     return _Evidence(shares, variances, kl, risk, held_out, published)
 
@@ -239,11 +258,11 @@ def _divergence(
 ) -> tuple[tuple[Variance, ...], ExactKL | MonteCarloKL]:
     network, center, grouping = problem.network, problem.center, settings.variance_groups
     if not sampled:
-        return exact_kl(exact_primitives(network, center, grouping))
+        return exact_kl(exact_primitives(network, center, grouping), problem.variances)
     groups = sampled_primitives(
         network, center, grouping, request.samples, seed, request.workers, report
     )
-    return sampled_kl(groups, request.samples, shares.kl, request.tail)
+    return sampled_kl(groups, request.samples, shares.kl, request.tail, problem.variances)
 
 
 def _risk(
@@ -260,10 +279,15 @@ def _risk(
     Every test example is judged once, by weights of its own.
     """
     network, workers = problem.network, request.workers
+    at_once = checker.FACTORS[request.predictor][1]
     train, test = _examples(settings, data)
+    if request.predictor != "gibbs":
+        test = None  # the errors of one network at a time are not those of their vote
     if network.draws_per_example():
         passes = math.ceil(request.draws / data.m)
-        errors = errors_per_example(network, train, passes, seeds["risk"], workers, report)
+        errors = errors_per_example(
+            network, train, passes, seeds["risk"], workers, report, at_once=at_once
+        )
         risk: PerExampleRisk | PerWeightsRisk
         risk = per_example_risk(errors, passes * data.m, shares.risk)
         if test is None:
@@ -272,7 +296,7 @@ def _risk(
         return risk, held_out_limit(wrong, len(test[1]), request.delta)
     batch = min(BATCH, data.m)
     counts, (wrong, tested) = errors_per_weights(
-        network, train, test, request.weights, batch, seeds["risk"], workers, report
+        network, train, test, request.weights, batch, seeds["risk"], workers, report, at_once
     )
     risk = per_weights_risk(counts, batch, shares.risk, request.limit)
     return risk, held_out_limit(wrong, tested, request.delta) if tested else None
@@ -280,6 +304,12 @@ def _risk(
 
 def posterior_of(checkpoint: Checkpoint, data: Dataset, allow_other_data: bool = False) -> Problem:
     """The checkpoint's network and the prior's centre, made anew and compared with its digest."""
+    learned = checkpoint.learned_prior
+    if checkpoint.data["sha256"] != data.sha256 and learned is not None:
+        raise BadInput(
+            f"the checkpoint's prior learned from a part of other data than this {data.name}; "
+            "nothing says that the examples here are not among those"
+        )
     if checkpoint.data["sha256"] != data.sha256 and not allow_other_data:
         raise BadInput(
             f"the checkpoint was trained on other data than this {data.name} (its sha256 begins "
@@ -292,14 +322,63 @@ def posterior_of(checkpoint: Checkpoint, data: Dataset, allow_other_data: bool =
             f"the checkpoint is for {described[0]} classes and inputs of shape {described[1]}; "
             f"{data.name} has {data.classes} and {data.input_shape}"
         )
-    problem = build(checkpoint.settings, data)
-    if tensors_digest(problem.center) != checkpoint.prior_sha256:
+    settings = checkpoint.settings
+    if (settings.prior_fraction > 0) != (learned is not None):
+        raise BadInput("the checkpoint's settings and its prior differ on whether it was learned")
+    problem = build(settings, data, learned)
+    if problem.prior_sha256 != checkpoint.prior_sha256:
+        made = f"prior's seed {settings.prior_seed} does" if learned is None else "weights do"
         raise BadInput(
-            f"the prior's seed {checkpoint.settings.prior_seed} does not give the prior that the "
-            "checkpoint records: its digest differs"
+            f"the {made} not give the prior that the checkpoint records: its digest differs"
         )
     restore_posterior(problem.network, checkpoint.posterior)
     return problem
+
+
+def replay_prior(checkpoint: Checkpoint, part: Dataset, report: Report = silent) -> None:
+    """Train a learned prior again, on its part of the examples alone; refuse any other."""
+    recorded = checkpoint.learned_prior
+    assert recorded is not None
+    before = torch.get_num_threads()
+    torch.set_num_threads(recorded.threads)
+    try:
+        again = learn_prior(
+            checkpoint.settings,
+            part,
+            on_step=lambda at: report(
+                "training the prior again",
+                (at.epoch - 1) * at.steps + at.step,
+                at.epochs * at.steps,
+            ),
+        )
+    finally:
+        torch.set_num_threads(before)
+    if again.sha256 != recorded.sha256:
+        raise BadInput(
+            "the prior, trained again from its seed on its part of the examples, is another: "
+            f"its sha256 begins {again.sha256[:12]}, not {recorded.sha256[:12]}"
+        )
+
+
+def _center(checkpoint: Checkpoint, split: Split, data: Dataset) -> Center | LearnedCenter:
+    settings, learned = checkpoint.settings, checkpoint.learned_prior
+    if learned is None:
+        digest = checkpoint.prior_sha256
+        return Center("initialization", settings.initializer, settings.prior_seed, digest)
+    network = plain_network(settings, data.input_shape, data.classes)
+    network.load_state_dict(learned.center)
+    counted, _ = _examples(settings, split.counted_data(data))
+    return LearnedCenter(
+        kind="learned",
+        examples=split.examples,
+        learned_from=len(split.learned),
+        split_seed=settings.split_seed,
+        split_sha256=split.sha256,
+        examples_sha256=split.learned_data(data).sha256,
+        errors=errors_of(network, counted),
+        training={**prior_settings(settings), "threads": learned.threads},
+        sha256=learned.sha256,
+    )
 
 
 def _made(settings: Settings, path: Path, training: str, command: str, seconds: float) -> Made:

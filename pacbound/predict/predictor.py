@@ -22,7 +22,7 @@ from pacbound.predict.entropy import Entropies, entropy
 from pacbound.recipes import Settings
 from pacbound.seeds import Noise, derive
 from pacbound.training.checkpoints import Checkpoint
-from pacbound.training.problem import network_inputs, plain_network
+from pacbound.training.networks import network_inputs, plain_network
 
 __all__ = ["Prediction", "Predictor", "load_finished"]
 

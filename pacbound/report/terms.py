@@ -9,6 +9,7 @@ from pacbound.bounds import maurer, mcallester
 from pacbound.bounds.bernoulli_kl import bernoulli_kl_inverse
 from pacbound.bounds.histogram import draws_and_mean
 from pacbound.bounds.prior_grid import index_cost
+from pacbound.certificate.checker import FACTORS
 from pacbound.certificate.format import (
     Certificate,
     DrawnRatio,
@@ -55,13 +56,17 @@ def terms(certificate: Certificate) -> list[Term]:
         ).correction
     formula = {"mcallester": mcallester, "maurer": maurer}[certificate.bound.inequality].complexity
     scale = m - 1 if certificate.bound.inequality == "mcallester" else m
-    grid = sum(index_cost(entry.index) for entry in prior.variances)
+    grid = sum(index_cost(entry.index) for entry in prior.variances if entry.index)
     choices = sum(index_cost(entry.index) for entry in prior.choices) + math.log(prior.trials)
     drawn = isinstance(certificate.kl, DrawnRatio)
-    costs = {"ln dq/dp of the draw" if drawn else "KL(q‖p)": certificate.kl.upper - tail}
+    factor, networks = FACTORS[certificate.claim.predictor]
+    name = "ln dq/dp of the draw" if drawn else "KL(q‖p)" if networks == 1 else "KL, of pairs"
+    tail *= networks
+    costs = {name: certificate.kl.upper * networks - tail}
     if tail:
         costs["Monte Carlo tail of the KL"] = tail
-    costs |= {"prior variance grid": grid, "prior's other choices": choices}
+    costs |= {"prior variance grid": grid} if grid else {}
+    costs["prior's other choices"] = choices
     paid = sum(costs.values())
     costs["confidence of the inequality"] = (
         formula(paid, m, certificate.budget.pac_bayes) * scale - paid
@@ -77,4 +82,7 @@ def terms(certificate: Certificate) -> list[Term]:
     value = certificate.bound.value
     allowance = f"{certificate.risk.upper - estimate:.3%} of risk"
     steps.append(Term("Monte Carlo allowance", allowance, value - steps[-1].total, value))
+    if factor > 1:
+        claim = certificate.claim.risk_bound
+        steps.append(Term("from networks to their vote", f"times {factor}", claim - value, claim))
     return steps

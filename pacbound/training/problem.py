@@ -1,51 +1,40 @@
-"""A training problem built from its settings: data, prior's centre and stochastic network."""
+"""A training problem built from its settings: the prior, and a stochastic network around it."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
-import numpy as np
-from torch import Tensor, nn
+from torch import Tensor
 
 from pacbound.data import Dataset
-from pacbound.networks.initializers import prior_center
-from pacbound.networks.input_map import map_inputs
-from pacbound.networks.lenet import lenet
-from pacbound.networks.mlp import mlp
+from pacbound.networks.initializers import prior_center, tensors_digest
 from pacbound.networks.stochastic import StochasticNetwork
-from pacbound.networks.vgg import vgg
 from pacbound.posteriors import posterior_named
 from pacbound.recipes import Settings
+from pacbound.training.learned_prior import LearnedPrior
+from pacbound.training.networks import plain_network
 
-__all__ = ["Problem", "build", "network_inputs", "plain_network"]
-
-
-def plain_network(settings: Settings, input_shape: tuple[int, ...], classes: int) -> nn.Module:
-    """The network of the settings, for inputs of a shape and a number of classes."""
-    if settings.network == "lenet":
-        return lenet(input_shape, settings.hidden, classes)
-    if settings.network == "vgg":
-        return vgg(input_shape, settings.hidden, classes, settings.batch_norm)
-    return mlp(input_shape, settings.hidden, classes)
-
-
-def network_inputs(settings: Settings, inputs: np.ndarray) -> Tensor:
-    """What the network of the settings sees of raw inputs."""
-    return map_inputs(inputs, settings.input_scale, settings.smoothing, settings.alignment)
+__all__ = ["Problem", "build"]
 
 
 @dataclass(frozen=True)
 class Problem:
-    """A stochastic network at its prior, and the prior's centre."""
+    """A stochastic network at its prior, and that prior.
+
+    The variances are those that a learned prior brings with it, for every variance group; without
+    data none is fixed, and any on the grid may be chosen at its price.
+    """
 
     network: StochasticNetwork
     center: dict[str, Tensor]
+    variances: tuple[float, ...] | None
+    prior_sha256: str
 
 
-def build(settings: Settings, data: Dataset) -> Problem:
-    """The prior's centre from its seed, and the posterior around it."""
+def build(settings: Settings, data: Dataset, learned: LearnedPrior | None = None) -> Problem:
+    """The posterior around its prior: a learned one, or one from a seed."""
     module = plain_network(settings, data.input_shape, data.classes)
-    center = prior_center(module, settings.initializer, settings.prior_seed, settings.hidden_bias)
     family = posterior_named(
         settings.posterior,
         kind=settings.flow,
@@ -53,7 +42,18 @@ def build(settings: Settings, data: Dataset) -> Problem:
         steps=settings.flow_steps,
         seed=str(settings.seed),
     )
+    if learned is not None:
+        scales = _scales(learned)
+        network = StochasticNetwork(module, learned.center, family, scales)
+        return Problem(network, learned.center, learned.variances, learned.sha256)
+    center = prior_center(module, settings.initializer, settings.prior_seed, settings.hidden_bias)
     mean = center
     if settings.start != "prior":
         mean = prior_center(module, settings.start, settings.prior_seed)
-    return Problem(StochasticNetwork(module, mean, family, settings.initial_scale), center)
+    network = StochasticNetwork(module, mean, family, settings.initial_scale)
+    return Problem(network, center, None, tensors_digest(center))
+
+
+def _scales(learned: LearnedPrior) -> list[float]:
+    """The posterior starts as the prior, where its KL is 0: a scale for all layers, or for each."""
+    return [math.sqrt(variance) for variance in learned.variances]

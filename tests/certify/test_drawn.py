@@ -34,7 +34,8 @@ from pacbound.report.terms import terms
 from pacbound.seeds import Noise, derive
 from pacbound.training.checkpoints import Checkpoint
 from pacbound.training.loop import train
-from pacbound.training.problem import build, network_inputs, plain_network
+from pacbound.training.networks import network_inputs, plain_network
+from pacbound.training.problem import build
 
 change = dataclasses.replace
 REQUEST = Request(Decimal("0.035"), predictor="draw")
