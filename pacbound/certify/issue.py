@@ -12,6 +12,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import torch
+from torch import nn
 
 from pacbound import __version__
 from pacbound.bounds.maurer import SMALLEST_M
@@ -65,7 +66,7 @@ from pacbound.recipes.commands import train_command
 from pacbound.seeds import derive
 from pacbound.training.checkpoints import Checkpoint, restore_posterior
 from pacbound.training.log import TrainingLog, log_path
-from pacbound.training.problem import Problem, build, network_inputs, plain_network
+from pacbound.training.problem import Problem, build, network_inputs
 
 __all__ = ["PREDICTORS", "Request", "certify", "posterior_of"]
 
@@ -121,11 +122,20 @@ class _Evidence:
     seeds: Seeds
 
 
-def certify(path: Path, data: Dataset, request: Request, report: Report = silent) -> Certificate:
+def certify(
+    path: Path,
+    data: Dataset,
+    request: Request,
+    report: Report = silent,
+    module: nn.Module | None = None,
+) -> Certificate:
     """Issue the certificate of a checkpoint on its training data.
 
     Nothing is trusted but the posterior's parameters: the prior is made again from its seed, its
     variance put on the grid, m counted, the data hashed, and KL computed in float64.
+
+    Arguments:
+        module: The user's own network, where the checkpoint is of one.
     """
     start = time.monotonic()
     if data.m < SMALLEST_M:
@@ -136,7 +146,7 @@ def certify(path: Path, data: Dataset, request: Request, report: Report = silent
         raise BadInput("a point has no noise: its KL to any prior is infinite, so is its bound")
     if settings.batch_norm:
         raise BadInput("batch normalisation learns statistics of the data outside the posterior")
-    problem = posterior_of(checkpoint, data, request.allow_other_data)
+    problem = posterior_of(checkpoint, data, request.allow_other_data, module)
     training = train_command(settings, path)  # refused now, if at all, and not after sampling
     digest = file_digest(path)
     evidence = _of_one_draw if request.predictor == "draw" else _of_gibbs
@@ -186,15 +196,14 @@ def _of_one_draw(
     """The log-density ratio at one draw, and its errors on every example: nothing is sampled."""
     seed = draw_seed(digest, data.sha256)
     drawn = draw_network(problem.network, problem.center, settings.variance_groups, seed)
-    network = plain_network(settings, data.input_shape, data.classes)
-    network.load_state_dict(drawn.weights)
+    problem.plain.load_state_dict(drawn.weights)
     train, test = _examples(settings, data)
     variances, ratio = drawn_ratio(drawn.groups)
     report("counting errors", 0, 1)
-    risk = whole_set_risk(errors_of(network, train), data.m, tensors_digest(drawn.weights))
+    risk = whole_set_risk(errors_of(problem.plain, train), data.m, tensors_digest(drawn.weights))
     held_out = None
     if test is not None:
-        held_out = held_out_limit(errors_of(network, test), len(test[1]), request.delta)
+        held_out = held_out_limit(errors_of(problem.plain, test), len(test[1]), request.delta)
     report("counting errors", 1, 1)
     seeds = Seeds(DERIVATION, seed)
     return _Evidence(undivided(request.delta), variances, ratio, risk, held_out, seeds)
@@ -278,7 +287,12 @@ def _risk(
     return risk, held_out_limit(wrong, tested, request.delta) if tested else None
 
 
-def posterior_of(checkpoint: Checkpoint, data: Dataset, allow_other_data: bool = False) -> Problem:
+def posterior_of(
+    checkpoint: Checkpoint,
+    data: Dataset,
+    allow_other_data: bool = False,
+    module: nn.Module | None = None,
+) -> Problem:
     """The checkpoint's network and the prior's centre, made anew and compared with its digest."""
     if checkpoint.data["sha256"] != data.sha256 and not allow_other_data:
         raise BadInput(
@@ -292,7 +306,7 @@ def posterior_of(checkpoint: Checkpoint, data: Dataset, allow_other_data: bool =
             f"the checkpoint is for {described[0]} classes and inputs of shape {described[1]}; "
             f"{data.name} has {data.classes} and {data.input_shape}"
         )
-    problem = build(checkpoint.settings, data)
+    problem = build(checkpoint.settings, data, module)
     if tensors_digest(problem.center) != checkpoint.prior_sha256:
         raise BadInput(
             f"the prior's seed {checkpoint.settings.prior_seed} does not give the prior that the "

@@ -13,16 +13,21 @@ from pacbound.recipes import Settings, recipe, recipe_names
 __all__ = ["train_command"]
 
 SELECTORS = ("protocol", "posterior")  # what they are decides what the others are by default
-OPTIONS = ("posterior", "objective", "epochs", "seed", "data")  # of `pacbound train` itself
+# Of `pacbound train` itself.
+OPTIONS = ("model", "posterior", "objective", "epochs", "seed", "data", "label")
 
 
 def train_command(settings: Settings, output: Path | str) -> str:
     """`pacbound train …` with whatever differs from the recipe.
 
+    No command makes a module that was given as a Python object.
+
     Example:
         >>> train_command(recipe("mlp-600", {"posterior": "diag", "batch": 250}), "diag.pt")
         'pacbound train mlp-600 --posterior diag --set batch=250 -o diag.pt'
     """
+    if settings.structure and not settings.model:
+        return "pacbound.stochastic and pacbound.fit in Python, of a module with these settings"
     wanted = settings.everything()
     words = ["pacbound", "train", settings.recipe]
     if settings.recipe in recipe_names():

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional
 
 from pacbound.bounds import mcallester
@@ -27,7 +27,7 @@ from pacbound.training.checkpoints import Checkpoint, restore_posterior
 from pacbound.training.log import EpochRecord, TrainingLog, log_path
 from pacbound.training.objectives import objective_of
 from pacbound.training.prior_variance import PriorVariance, Tail
-from pacbound.training.problem import build, network_inputs
+from pacbound.training.problem import build, network_inputs, with_structure
 from pacbound.training.schedules import SCHEDULES
 
 __all__ = ["Step", "train"]
@@ -56,14 +56,19 @@ def train(
     resume: bool = False,
     on_step: Callable[[Step], None] = lambda step: None,
     on_epoch: Callable[[EpochRecord], None] = lambda record: None,
+    module: nn.Module | None = None,
 ) -> Checkpoint:
     """Minimise the objective; leave a checkpoint at `path` after every epoch.
 
     The randomness of an epoch is derived from the seed and the epoch's number, so a run that
     was stopped and resumed ends with the same weights as one that was not.
+
+    Arguments:
+        module: The user's own network, where the settings are for one.
     """
+    settings = with_structure(settings, module)
     prior_choices(settings)  # a prior that no certificate could pay for is refused now
-    run = _Run(settings, data)
+    run = _Run(settings, data, module)
     first = 1
     if resume:
         saved = Checkpoint.load(path)
@@ -109,12 +114,12 @@ class Phase:
 class _Run:
     """The state of a training run between epochs."""
 
-    def __init__(self, settings: Settings, data: Dataset) -> None:
+    def __init__(self, settings: Settings, data: Dataset, module: nn.Module | None) -> None:
         self.settings = settings
         self.data = data
         self.inputs = network_inputs(settings, data.train_inputs)
         self.labels = torch.from_numpy(data.train_labels)
-        problem = build(settings, data)
+        problem = build(settings, data, module)
         self.network, self.center = problem.network, problem.center
         variational = settings.objective == "elbo"
         self.prior_variance = PriorVariance(
