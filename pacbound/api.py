@@ -23,6 +23,7 @@ from pacbound.certify.issue import certify as issue
 from pacbound.data.given import dataset_given
 from pacbound.errors import BadInput
 from pacbound.networks.own import prepared, structure_digest
+from pacbound.posteriors import posterior_named
 from pacbound.recipes import Settings, recipe
 from pacbound.recipes.choices import prior_choices
 from pacbound.training.loop import train
@@ -77,7 +78,9 @@ def stochastic(
     """
     given = {"posterior": posterior, "prior_seed": seed, "initializer": initializer, **settings}
     net = StochasticModule(prepared(module), given)
-    prior_choices(_settings(net))  # what cannot be paid for is refused at once
+    chosen = _settings(net)
+    posterior_named(chosen.posterior)  # what has no name or no price is refused at once
+    prior_choices(chosen)
     return net
 
 

@@ -270,7 +270,9 @@ def _risk(
     """
     network, workers = problem.network, request.workers
     train, test = _examples(settings, data)
-    if network.draws_per_example():
+    # A certificate does not show how a module of one's own uses its weights, so that a checker
+    # could not tell whether examples have their own: its risk is sampled in the way of all.
+    if network.draws_per_example() and settings.network != "module":
         passes = math.ceil(request.draws / data.m)
         errors = errors_per_example(network, train, passes, seeds["risk"], workers, report)
         risk: PerExampleRisk | PerWeightsRisk

@@ -47,9 +47,13 @@ def dataset_given(data: Any, label: str = "") -> Dataset:
 def _array(values: Any, name: str) -> NDArray[Any]:
     if isinstance(values, Tensor):
         values = values.detach().cpu().numpy()
-    array = np.asarray(values)
+    odd = BadInput(f"data: {name} is no array of numbers (rows of different lengths?)")
+    try:
+        array = np.asarray(values)
+    except ValueError as error:
+        raise odd from error
     if array.dtype == object:
-        raise BadInput(f"data: {name} is no array of numbers (rows of different lengths?)")
+        raise odd
     return array
 
 

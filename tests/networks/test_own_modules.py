@@ -214,7 +214,10 @@ class Does(nn.Module):
 MISBEHAVES: dict[str, tuple[Callable[[nn.Linear, Tensor], object], str]] = {
     "mean of the batch": (lambda f, x: f(x - x.mean(0)), "others in its batch"),
     "softmax over it": (lambda f, x: f(x).softmax(0), "others in its batch"),
-    "batch norm": (lambda f, x: nn.functional.batch_norm(f(x), None, None, training=True), "more than 1 value"),
+    "batch norm": (
+        lambda f, x: nn.functional.batch_norm(f(x), None, None, training=True),
+        "more than 1 value",
+    ),
     "sorts it": (lambda f, x: f(x.sort(0).values), "others in its batch"),
     "random": (lambda f, x: f(nn.functional.dropout(x)), "random"),
     "a tuple": (lambda f, x: (f(x), x), "gives tuple"),
