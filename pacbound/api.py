@@ -26,6 +26,7 @@ from pacbound.networks.own import prepared, structure_digest
 from pacbound.posteriors import posterior_named
 from pacbound.recipes import Settings, recipe
 from pacbound.recipes.choices import prior_choices
+from pacbound.recipes.commands import GIVEN
 from pacbound.training.loop import train
 from pacbound.training.problem import network_inputs
 from pacbound.training.progress import training_progress
@@ -113,7 +114,7 @@ def fit(
     """
     examples = dataset_given(data, label)
     given = {"objective": objective, "epochs": epochs, **settings}
-    given |= {"data": str(data) if isinstance(data, str | Path) else examples.name, "label": label}
+    given |= {"data": str(data) if isinstance(data, str | Path) else GIVEN, "label": label}
     trained = StochasticModule(net.module, {**net.settings, **given})
     silent = nullcontext((lambda step: None, lambda record: None))
     with tempfile.TemporaryDirectory() as folder:
