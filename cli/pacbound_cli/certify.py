@@ -83,6 +83,11 @@ __all__ = ["certify", "sampling_progress"]
     type=click.IntRange(min=1),
     help="Priors tried in all, at least the recipe's; for a draw also networks drawn.",
 )
+@click.option(
+    "--model",
+    metavar="PACKAGE.MODULE:FACTORY",
+    help="The network of your own that was trained; a checkpoint is no reason to run code.",
+)
 @click.option("--data", "data_name", help="The training data, if not where it was in training.")
 @click.option("--allow-other-data", is_flag=True, help="Certify on data it was not trained on.")
 @click.option("--max-risk", type=float, help="Exit with 1 if the bound is larger.")
@@ -107,6 +112,7 @@ def certify(
     kl_tail: str,
     risk_limit: str,
     trials: int | None,
+    model: str | None,
     data_name: str | None,
     allow_other_data: bool,
     max_risk: float | None,
@@ -122,6 +128,7 @@ def certify(
       pacbound certify mlp.pt --delta 0.01 --max-risk 0.25 -o certificates/mlp.json
       pacbound certify mlp.pt --predictor draw --export net.pt
       pacbound certify mlp.pt --predictor vote --vote-by tandem
+      pacbound certify mine.pt --model mine:network
 
     A prior that learned from a part of the examples is certified on the rest of them.
 
@@ -148,6 +155,7 @@ def certify(
     from pacbound.certify.issue import certify as issue
     from pacbound.data import load
     from pacbound.files import ensure_writable
+    from pacbound.networks.factory import module_from
     from pacbound.training.checkpoints import Checkpoint
     from pacbound_cli.data import fetching_bar
 
@@ -155,9 +163,10 @@ def certify(
     ensure_writable(path)
     if export is not None:
         ensure_exportable(export)
-    name = data_name or Checkpoint.load(checkpoint).settings.data
+    settings = Checkpoint.load(checkpoint).settings
     with fetching_bar() as progress:
-        data = load(name, progress)
+        data = load(data_name or settings.data, progress, settings.label)
+    module = module_from(model, data.input_shape, data.classes) if model else None
     request = Request(
         delta=probability,
         predictor=f"vote-{vote_by or 'gibbs'}" if predictor == "vote" else predictor,
@@ -174,9 +183,9 @@ def certify(
         command=shlex.join(["pacbound", *sys.argv[1:]]),
     )
     with sampling_progress() as report:
-        certificate = issue(checkpoint, data, request, report)
+        certificate = issue(checkpoint, data, request, report, module)
     certificate.save(path)
-    steps = export_network(checkpoint, data, certificate, export) if export else []
+    steps = export_network(checkpoint, data, certificate, export, module) if export else []
     if as_json:
         click.echo(certificate.to_json(), nl=False)
     else:

@@ -37,7 +37,7 @@ GRID_B, GRID_C = 100, Decimal("0.1")  # a prior variance is c·exp(−j/b), j = 
 # k-th entry costs 2 ln k + ln(π²/6) nats. Lists only ever grow at the end. A seed and a depth are
 # any integer from 0; a width is any positive integer, the preferred ones coming first.
 CHOICES: dict[str, tuple[str | float, ...]] = {
-    "network": ("mlp", "lenet", "vgg"),
+    "network": ("mlp", "lenet", "vgg", "module"),
     "initializer": ("fan-in-uniform", "he-normal", "xavier-uniform", "orthogonal", "zeros"),
     "input_scale": (1, 2, 1.5, 0.5, 3, 4, 0.25, 8),
     "smoothing": (0, 1, 2, 0.5, 1.5, 3, 0.75, 1.25),  # kernel length in pixels; 0: isotropic

@@ -362,10 +362,10 @@ class Certificate:
             raise BadInput(f"not a certificate of the format {checker.FORMAT}")
         return _build(cls, {name: record[name] for name in record if name != "format"}, "")
 
-    def save(self, path: Path) -> None:
+    def save(self, path: Path | str) -> None:
         """Write the certificate to a file, whole or not at all."""
         content = self.to_json().encode()
-        write_whole(path, lambda stream: stream.write(content))
+        write_whole(Path(path), lambda stream: stream.write(content))
 
 
 # Which dataclass each value of a field in checker.VARIANTS selects.

@@ -33,7 +33,13 @@ from pacbound.recipes import Settings
 from pacbound.training.checkpoints import Checkpoint
 from pacbound.training.networks import network_inputs, plain_network
 
-__all__ = ["description_path", "ensure_exportable", "export_network", "load_exported"]
+__all__ = [
+    "description_path",
+    "ensure_exportable",
+    "export_network",
+    "load_exported",
+    "network_drawn",
+]
 
 FORMAT = "pacbound-network/1"
 
@@ -54,8 +60,25 @@ def ensure_exportable(target: Path) -> None:
         ensure_writable(path)
 
 
+def network_drawn(
+    checkpoint_path: Path, data: Dataset, module: nn.Module | None = None
+) -> tuple[nn.Module, Settings]:
+    """The one network of a checkpoint and data, drawn again, and the settings of its input map."""
+    checkpoint = Checkpoint.load(checkpoint_path)
+    problem = posterior_of(checkpoint, data, allow_other_data=True, module=module)
+    seed = draw_seed(file_digest(checkpoint_path), data.sha256)
+    grouping = checkpoint.settings.variance_groups
+    drawn = draw_network(problem.network, problem.center, grouping, seed)
+    problem.plain.load_state_dict(drawn.weights)
+    return problem.plain, checkpoint.settings
+
+
 def export_network(
-    checkpoint_path: Path, data: Dataset, certificate: Certificate, target: Path
+    checkpoint_path: Path,
+    data: Dataset,
+    certificate: Certificate,
+    target: Path,
+    module: nn.Module | None = None,
 ) -> list[str]:
     """Draw the network again and write it; returns what raw inputs must go through, in words.
 
@@ -64,17 +87,12 @@ def export_network(
     ensure_exportable(target)
     if not isinstance(certificate.risk, WholeSetRisk):
         raise BadInput("only one drawn network can be exported: certify with --predictor draw")
-    checkpoint = Checkpoint.load(checkpoint_path)
-    settings = checkpoint.settings
-    problem = posterior_of(checkpoint, data, allow_other_data=True)
-    seed = draw_seed(file_digest(checkpoint_path), data.sha256)
-    drawn = draw_network(problem.network, problem.center, settings.variance_groups, seed)
-    if tensors_digest(drawn.weights) != certificate.risk.weights_sha256:
+    network, settings = network_drawn(checkpoint_path, data, module)
+    weights = {name: value.detach() for name, value in network.named_parameters()}
+    if tensors_digest(weights) != certificate.risk.weights_sha256:
         raise BadInput(f"{checkpoint_path} and {data.name} do not give the certificate's network")
-    network = plain_network(settings, data.input_shape, data.classes)
-    network.load_state_dict(drawn.weights)
     if target.suffix == ".pt":
-        write_whole(target, lambda stream: torch.save(drawn.weights, stream))
+        write_whole(target, lambda stream: torch.save(weights, stream))
     else:
         _write_onnx(network, settings, data.input_shape, target)
     steps = _steps(settings, in_graph=target.suffix == ".onnx")
@@ -139,8 +157,14 @@ def _quiet() -> Iterator[None]:
         logging.disable(logging.NOTSET)
 
 
-def load_exported(target: Path) -> Callable[[NDArray[Any]], Tensor]:
-    """The exported `.pt` network as a function from raw inputs to logits."""
+def load_exported(
+    target: Path, module: nn.Module | None = None
+) -> Callable[[NDArray[Any]], Tensor]:
+    """The exported `.pt` network as a function from raw inputs to logits.
+
+    Arguments:
+        module: The user's own network, where it is one; its weights are replaced in a copy.
+    """
     try:
         description = json.loads(description_path(target).read_bytes())
         weights = torch.load(target, weights_only=True)
@@ -151,7 +175,8 @@ def load_exported(target: Path) -> Callable[[NDArray[Any]], Tensor]:
     if tensors_digest(weights) != description["weights_sha256"]:
         raise BadInput(f"{target} is not the network that {description_path(target)} describes")
     settings = Settings.from_mapping(description["settings"])
-    network = plain_network(settings, tuple(description["input_shape"]), description["classes"])
+    shape, classes = tuple(description["input_shape"]), description["classes"]
+    network = plain_network(settings, shape, classes, module)
     network.load_state_dict(weights)
 
     @torch.inference_mode()

@@ -12,6 +12,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import torch
+from torch import nn
 
 from pacbound import __version__
 from pacbound.bounds.maurer import SMALLEST_M
@@ -69,7 +70,7 @@ from pacbound.seeds import derive
 from pacbound.training.checkpoints import Checkpoint, restore_posterior
 from pacbound.training.learned_prior import learn_prior, prior_settings
 from pacbound.training.log import TrainingLog, log_path
-from pacbound.training.networks import network_inputs, plain_network
+from pacbound.training.networks import network_inputs
 from pacbound.training.problem import Problem, build
 from pacbound.training.split import Split, split_of
 
@@ -130,11 +131,20 @@ class _Evidence:
     seeds: Seeds
 
 
-def certify(path: Path, data: Dataset, request: Request, report: Report = silent) -> Certificate:
+def certify(
+    path: Path,
+    data: Dataset,
+    request: Request,
+    report: Report = silent,
+    module: nn.Module | None = None,
+) -> Certificate:
     """Issue the certificate of a checkpoint on its training data.
 
     Nothing is trusted but the posterior's parameters: the prior is made again from its seed, its
     variance put on the grid, m counted, the data hashed, and KL computed in float64.
+
+    Arguments:
+        module: The user's own network, where the checkpoint is of one.
     """
     start = time.monotonic()
     checkpoint = Checkpoint.load(path)
@@ -147,15 +157,15 @@ def certify(path: Path, data: Dataset, request: Request, report: Report = silent
         raise BadInput("a point has no noise: its KL to any prior is infinite, so is its bound")
     if settings.batch_norm:
         raise BadInput("batch normalisation learns statistics of the data outside the posterior")
-    problem = posterior_of(checkpoint, data, request.allow_other_data)
+    problem = posterior_of(checkpoint, data, request.allow_other_data, module)
     if checkpoint.learned_prior is not None and request.replay_prior:
-        replay_prior(checkpoint, split.learned_data(data), report)
+        replay_prior(checkpoint, split.learned_data(data), report, module)
     training = train_command(settings, path)  # refused now, if at all, and not after sampling
     digest = file_digest(path)
     evidence = _of_one_draw if request.predictor == "draw" else _of_gibbs
     found = evidence(problem, settings, data, counted, request, digest, report)
     prior = Prior(
-        center=_center(checkpoint, split, data),
+        center=_center(checkpoint, split, data, problem),
         variances=found.variances,
         choices=tuple(Choice(**entry) for entry in prior_choices(settings)),
         trials=declared_trials(settings, request.trials),
@@ -184,7 +194,7 @@ def certify(path: Path, data: Dataset, request: Request, report: Report = silent
         bound=value,
         also=also,
         seeds=found.seeds,
-        made=_made(settings, path, training, request.command, time.monotonic() - start),
+        made=_made(checkpoint, path, training, request.command, time.monotonic() - start),
     ).in_words()
     verdict = checker.check(certificate.to_json())
     if not verdict.accepted:
@@ -204,15 +214,15 @@ def _of_one_draw(
     """The log-density ratio at one draw, and its errors on every example: nothing is sampled."""
     seed = draw_seed(digest, data.sha256)
     drawn = draw_network(problem.network, problem.center, settings.variance_groups, seed)
-    network = plain_network(settings, data.input_shape, data.classes)
-    network.load_state_dict(drawn.weights)
+    problem.plain.load_state_dict(drawn.weights)
     train, test = _examples(settings, counted)
     variances, ratio = drawn_ratio(drawn.groups, problem.variances)
     report("counting errors", 0, 1)
-    risk = whole_set_risk(errors_of(network, train), counted.m, tensors_digest(drawn.weights))
+    errors = errors_of(problem.plain, train)
+    risk = whole_set_risk(errors, counted.m, tensors_digest(drawn.weights))
     held_out = None
     if test is not None:
-        held_out = held_out_limit(errors_of(network, test), len(test[1]), request.delta)
+        held_out = held_out_limit(errors_of(problem.plain, test), len(test[1]), request.delta)
     report("counting errors", 1, 1)
     seeds = Seeds(DERIVATION, seed)
     return _Evidence(undivided(request.delta), variances, ratio, risk, held_out, seeds)
@@ -283,7 +293,9 @@ def _risk(
     train, test = _examples(settings, data)
     if request.predictor != "gibbs":
         test = None  # the errors of one network at a time are not those of their vote
-    if network.draws_per_example():
+    # A certificate does not show how a module of one's own uses its weights, so that a checker
+    # could not tell whether examples have their own: its risk is sampled in the way of all.
+    if network.draws_per_example() and settings.network != "module":
         passes = math.ceil(request.draws / data.m)
         errors = errors_per_example(
             network, train, passes, seeds["risk"], workers, report, at_once=at_once
@@ -302,7 +314,12 @@ def _risk(
     return risk, held_out_limit(wrong, tested, request.delta) if tested else None
 
 
-def posterior_of(checkpoint: Checkpoint, data: Dataset, allow_other_data: bool = False) -> Problem:
+def posterior_of(
+    checkpoint: Checkpoint,
+    data: Dataset,
+    allow_other_data: bool = False,
+    module: nn.Module | None = None,
+) -> Problem:
     """The checkpoint's network and the prior's centre, made anew and compared with its digest."""
     learned = checkpoint.learned_prior
     if checkpoint.data["sha256"] != data.sha256 and learned is not None:
@@ -325,7 +342,7 @@ def posterior_of(checkpoint: Checkpoint, data: Dataset, allow_other_data: bool =
     settings = checkpoint.settings
     if (settings.prior_fraction > 0) != (learned is not None):
         raise BadInput("the checkpoint's settings and its prior differ on whether it was learned")
-    problem = build(settings, data, learned)
+    problem = build(settings, data, module, learned)
     if problem.prior_sha256 != checkpoint.prior_sha256:
         made = f"prior's seed {settings.prior_seed} does" if learned is None else "weights do"
         raise BadInput(
@@ -335,7 +352,12 @@ def posterior_of(checkpoint: Checkpoint, data: Dataset, allow_other_data: bool =
     return problem
 
 
-def replay_prior(checkpoint: Checkpoint, part: Dataset, report: Report = silent) -> None:
+def replay_prior(
+    checkpoint: Checkpoint,
+    part: Dataset,
+    report: Report = silent,
+    module: nn.Module | None = None,
+) -> None:
     """Train a learned prior again, on its part of the examples alone; refuse any other."""
     recorded = checkpoint.learned_prior
     assert recorded is not None
@@ -345,6 +367,7 @@ def replay_prior(checkpoint: Checkpoint, part: Dataset, report: Report = silent)
         again = learn_prior(
             checkpoint.settings,
             part,
+            module=module,
             on_step=lambda at: report(
                 "training the prior again",
                 (at.epoch - 1) * at.steps + at.step,
@@ -360,13 +383,14 @@ def replay_prior(checkpoint: Checkpoint, part: Dataset, report: Report = silent)
         )
 
 
-def _center(checkpoint: Checkpoint, split: Split, data: Dataset) -> Center | LearnedCenter:
+def _center(
+    checkpoint: Checkpoint, split: Split, data: Dataset, problem: Problem
+) -> Center | LearnedCenter:
     settings, learned = checkpoint.settings, checkpoint.learned_prior
     if learned is None:
         digest = checkpoint.prior_sha256
         return Center("initialization", settings.initializer, settings.prior_seed, digest)
-    network = plain_network(settings, data.input_shape, data.classes)
-    network.load_state_dict(learned.center)
+    problem.plain.load_state_dict(learned.center)
     counted, _ = _examples(settings, split.counted_data(data))
     return LearnedCenter(
         kind="learned",
@@ -375,22 +399,24 @@ def _center(checkpoint: Checkpoint, split: Split, data: Dataset) -> Center | Lea
         split_seed=settings.split_seed,
         split_sha256=split.sha256,
         examples_sha256=split.learned_data(data).sha256,
-        errors=errors_of(network, counted),
+        errors=errors_of(problem.plain, counted),
         training={**prior_settings(settings), "threads": learned.threads},
         sha256=learned.sha256,
     )
 
 
-def _made(settings: Settings, path: Path, training: str, command: str, seconds: float) -> Made:
+def _made(checkpoint: Checkpoint, path: Path, training: str, command: str, seconds: float) -> Made:
     epochs = TrainingLog(log_path(path)).records()
+    learned = checkpoint.learned_prior
+    before = learned.seconds if learned is not None else 0.0
     return Made(
         pacbound=__version__,
         python=platform.python_version(),
         torch=str(torch.__version__),
         date=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         training_command=training,
-        training_seconds=round(epochs[-1].seconds, 1) if epochs else None,
+        training_seconds=round(before + epochs[-1].seconds, 1) if epochs else None,
         command=command,
         seconds=round(seconds, 1),
-        settings=settings.to_mapping(),
+        settings=checkpoint.settings.to_mapping(),
     )

@@ -109,6 +109,10 @@ class Settings:
     beta_annealing: int = 0  # iterations in which it grows from 0
     augmentation: str = "none"
     batch_norm: bool = False
+    # a user's own module and table
+    model: str = ""  # what makes the module: package.module:factory
+    structure: str = ""  # the digest of its layers, filled in by training
+    label: str = ""  # the column of a table that holds the classes
 
     def __post_init__(self) -> None:
         for name, (valid, expected) in _RULES.items():
@@ -120,6 +124,10 @@ class Settings:
             raise BadInput("a point has no noise, so no bound: it is for variational inference")
         if self.batch_norm and self.network != "vgg":
             raise BadInput("setting batch_norm is for vgg")
+        if self.network == "module" and self.hidden:
+            raise BadInput("setting hidden is not for a module of your own: it has its layers")
+        if self.network != "module" and (self.model or self.structure):
+            raise BadInput(f"a model of your own needs network module, not {self.network}")
         if self.network == "lenet" and len(self.hidden) != 3:
             raise BadInput(
                 "setting hidden must have three sizes for lenet, such as [20, 50, 500]: "
@@ -169,7 +177,7 @@ _RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
     "recipe": (lambda value: isinstance(value, str), "a name"),
     "protocol": (lambda value: isinstance(value, str), "the name of a protocol"),
     "data": (lambda value: isinstance(value, str) and bool(value), "a data set or a path"),
-    "network": (_one_of("mlp", "lenet", "vgg"), "mlp, lenet or vgg"),
+    "network": (_one_of("mlp", "lenet", "vgg", "module"), "mlp, lenet, vgg or module"),
     "hidden": (_sizes, "a list of positive layer sizes, such as [600] or [600, 600]"),
     "initializer": (lambda value: isinstance(value, str), "the name of an initializer"),
     "prior_seed": (_whole(0), "a whole number of 0 or more"),
@@ -198,6 +206,9 @@ _RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
     "prior_averaging": (_below_one, "a decay of at least 0 (off) and below 1"),
     "prior_tolerance": (lambda value: _positive(value) and value < 1, "a risk above 0, below 1"),
     "batch_norm": (lambda value: isinstance(value, bool), "true or false"),
+    "model": (lambda value: isinstance(value, str), "a name such as package.module:factory"),
+    "structure": (lambda value: isinstance(value, str), "the digest of a module's layers"),
+    "label": (lambda value: isinstance(value, str), "the name of a column"),
     "initial_scale": (_scales, "a positive number, or one for each layer"),
     "flow": (_one_of("iaf", "realnvp"), "iaf or realnvp"),
     "flow_hidden": (_sizes, "a list of positive layer sizes, such as [128]"),

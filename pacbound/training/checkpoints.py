@@ -108,7 +108,7 @@ def _learned(content: Any, path: Path) -> LearnedPrior | None:
     """A learned prior as it was saved; its digest is compared by whoever uses it."""
     if content is None:
         return None
-    kinds = {"center": dict, "variances": tuple, "threads": int}
+    kinds = {"center": dict, "variances": tuple, "threads": int, "seconds": float}
     if not isinstance(content, dict) or {k: type(v) for k, v in content.items()} != kinds:
         raise BadInput(f"{path}: its learned prior cannot be read")
     numbers = [float(x) if type(x) is float else math.nan for x in content["variances"]]

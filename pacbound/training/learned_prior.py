@@ -7,6 +7,7 @@ the sample that counts was drawn, whatever it was chosen by.
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
@@ -21,6 +22,7 @@ from pacbound.data import Dataset
 from pacbound.errors import BadInput
 from pacbound.files import write_whole
 from pacbound.networks.initializers import prior_center, tensors_digest
+from pacbound.networks.probe import probe_places
 from pacbound.networks.stochastic import StochasticNetwork
 from pacbound.posteriors import Diag, posterior_named
 from pacbound.recipes import Settings
@@ -37,7 +39,7 @@ SPREADS = [2.0 ** (-k / 2) for k in range(2, 40)]  # of a weight's noise, relati
 FITTING = 500  # examples at a time, which share a draw where weights must be drawn
 DRAWS = 4  # of the weights for as many examples
 OF_THE_NETWORK = {"network", "hidden", "initializer", "input_scale", "smoothing", "alignment"}
-OF_THE_PRIOR = OF_THE_NETWORK | {"hidden_bias", "variance_groups", "split_seed"}
+OF_THE_PRIOR = OF_THE_NETWORK | {"structure", "hidden_bias", "variance_groups", "split_seed"}
 
 
 @dataclass(frozen=True)
@@ -45,11 +47,13 @@ class LearnedPrior:
     """N(center, λI), with a λ for every variance group.
 
     `threads` are those it was trained with: sums of another number of them round differently.
+    `seconds` is how long that took.
     """
 
     center: dict[str, Tensor]
     variances: tuple[float, ...]
     threads: int
+    seconds: float
 
     @property
     def sha256(self) -> str:
@@ -89,12 +93,17 @@ def learn_prior(
     part: Dataset,
     path: Path | None = None,
     on_step: Callable[[PriorStep], None] = lambda step: None,
+    module: nn.Module | None = None,
 ) -> LearnedPrior:
     """Train the centre on its part of the examples, then fit the variances on the same part.
 
     With a path the state is kept there after every epoch, and a run that was stopped continues.
+
+    Arguments:
+        part: The examples that it learns from.
+        module: The user's own network, where the settings are for one.
     """
-    run = _Run(settings, part)
+    run = _Run(settings, part, module)
     first = run.restore(path) + 1 if path is not None and path.exists() else 1
     for epoch in range(first, settings.prior_epochs + 1):
         run.epoch(epoch, on_step)
@@ -106,9 +115,9 @@ def learn_prior(
 class _Run:
     """The training of a centre, between epochs."""
 
-    def __init__(self, settings: Settings, part: Dataset) -> None:
-        self.settings, self.part = settings, part
-        self.network = plain_network(settings, part.input_shape, part.classes)
+    def __init__(self, settings: Settings, part: Dataset, module: nn.Module | None) -> None:
+        self.settings, self.part, self.own = settings, part, module is not None
+        self.network = plain_network(settings, part.input_shape, part.classes, module)
         start = prior_center(
             self.network, settings.initializer, settings.prior_seed, settings.hidden_bias
         )
@@ -124,10 +133,11 @@ class _Run:
         self.inputs = network_inputs(settings, part.train_inputs)
         self.labels = torch.from_numpy(part.train_labels)
         self.threads = torch.get_num_threads()
+        self.seconds = 0.0  # of the epochs so far
         self.identity = derive("prior", prior_settings(settings), part.sha256)
 
     def epoch(self, epoch: int, on_step: Callable[[PriorStep], None]) -> None:
-        settings, m = self.settings, self.part.m
+        settings, m, clock = self.settings, self.part.m, time.monotonic()
         source = TrainingNoise(derive("prior training", settings.prior_seed, epoch))
         order, steps = source.permutation(m), math.ceil(m / settings.prior_batch)
         errors = seen = 0
@@ -155,6 +165,7 @@ class _Run:
                 errors += int((logits.detach().argmax(1) != labels).sum())
                 seen += len(labels)
                 on_step(PriorStep(epoch, settings.prior_epochs, step + 1, steps, errors / seen))
+        self.seconds += time.monotonic() - clock
 
     def prior(self) -> LearnedPrior:
         """The centre, averaged where the settings say so, and its variances."""
@@ -163,7 +174,7 @@ class _Run:
         center = {name: value.detach().clone() for name, value in self.network.named_parameters()}
         if self.average is not None:
             self.average.swap()
-        return LearnedPrior(center, self._fitted(center), self.threads)
+        return LearnedPrior(center, self._fitted(center), self.threads, round(self.seconds, 1))
 
     @torch.no_grad()
     def _fitted(self, center: dict[str, Tensor]) -> tuple[float, ...]:
@@ -176,6 +187,8 @@ class _Run:
         probe = StochasticNetwork(self.network, center, posterior_named("diag"), (1.0,))
         groups = probe.variance_groups(self.settings.variance_groups)
         sizes = [_root_mean_square(center, layers) for layers in groups]
+        if self.own:
+            probe.observe(self.inputs[probe_places(self.part.m)])
         calm = self._risk(probe, None)
         for spread in SPREADS:
             for layers, size in zip(groups, sizes, strict=True):
@@ -202,6 +215,7 @@ class _Run:
             "identity": self.identity,
             "epoch": epoch,
             "threads": self.threads,
+            "seconds": self.seconds,
             "network": self.network.state_dict(),
             "optimizer": self.optimizer.state_dict(),
             "average": self.average.state() if self.average else None,
@@ -218,7 +232,7 @@ class _Run:
             self.optimizer.load_state_dict(content["optimizer"])
             if self.average is not None:
                 self.average.restore(**content["average"])
-            self.threads = int(content["threads"])
+            self.threads, self.seconds = int(content["threads"]), float(content["seconds"])
             return int(content["epoch"])
         except BadInput:
             raise

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional
 
 from pacbound.bounds import mcallester
@@ -30,7 +30,7 @@ from pacbound.training.learned_prior import (
     prior_path,
 )
 from pacbound.training.log import EpochRecord, TrainingLog, log_path
-from pacbound.training.networks import network_inputs
+from pacbound.training.networks import network_inputs, with_structure
 from pacbound.training.objectives import objective_of
 from pacbound.training.prior_variance import PriorVariance, Tail
 from pacbound.training.problem import build
@@ -64,19 +64,25 @@ def train(
     on_step: Callable[[Step], None] = lambda step: None,
     on_epoch: Callable[[EpochRecord], None] = lambda record: None,
     on_prior: Callable[[PriorStep], None] = lambda step: None,
+    module: nn.Module | None = None,
 ) -> Checkpoint:
     """Minimise the objective; leave a checkpoint at `path` after every epoch.
 
     The randomness of an epoch is derived from the seed and the epoch's number, so a run that
     was stopped and resumed ends with the same weights as one that was not.
+
+    Arguments:
+        module: The user's own network, where the settings are for one.
     """
+    settings = with_structure(settings, module)
     prior_choices(settings)  # a prior that no certificate could pay for is refused now
     first, learned = 1, None
     split = split_of(settings, data.m)
     if settings.prior_fraction:
         part = split.learned_data(data)
-        learned = learn_prior(settings, part, prior_path(path, settings, part), on_prior)
-    run = _Run(settings, data, split, learned)
+        file = prior_path(path, settings, part)
+        learned = learn_prior(settings, part, file, on_prior, module)
+    run = _Run(settings, data, split, learned, module)
     if resume:
         saved = Checkpoint.load(path)
         if saved.settings != settings:
@@ -122,13 +128,18 @@ class _Run:
     """The state of a training run between epochs."""
 
     def __init__(
-        self, settings: Settings, whole: Dataset, split: Split, learned: LearnedPrior | None
+        self,
+        settings: Settings,
+        whole: Dataset,
+        split: Split,
+        learned: LearnedPrior | None,
+        module: nn.Module | None,
     ) -> None:
         self.settings, self.whole, self.learned = settings, whole, learned
         self.data = data = split.counted_data(whole)
         self.inputs = network_inputs(settings, data.train_inputs)
         self.labels = torch.from_numpy(data.train_labels)
-        self.problem = build(settings, data, learned)
+        self.problem = build(settings, data, module, learned)
         self.network = self.problem.network
         variational = settings.objective == "elbo"
         self.prior_variance = PriorVariance(

@@ -5,22 +5,23 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from torch import Tensor
+from torch import Tensor, nn
 
 from pacbound.data import Dataset
 from pacbound.networks.initializers import prior_center, tensors_digest
+from pacbound.networks.probe import probe_places, refuse_misbehaviour
 from pacbound.networks.stochastic import StochasticNetwork
 from pacbound.posteriors import posterior_named
 from pacbound.recipes import Settings
 from pacbound.training.learned_prior import LearnedPrior
-from pacbound.training.networks import plain_network
+from pacbound.training.networks import network_inputs, plain_network
 
 __all__ = ["Problem", "build"]
 
 
 @dataclass(frozen=True)
 class Problem:
-    """A stochastic network at its prior, and that prior.
+    """A stochastic network at its prior, that prior, and the plain network.
 
     The variances are those that a learned prior brings with it, for every variance group; without
     data none is fixed, and any on the grid may be chosen at its price.
@@ -30,11 +31,23 @@ class Problem:
     center: dict[str, Tensor]
     variances: tuple[float, ...] | None
     prior_sha256: str
+    plain: nn.Module
 
 
-def build(settings: Settings, data: Dataset, learned: LearnedPrior | None = None) -> Problem:
-    """The posterior around its prior: a learned one, or one from a seed."""
-    module = plain_network(settings, data.input_shape, data.classes)
+def build(
+    settings: Settings,
+    data: Dataset,
+    module: nn.Module | None = None,
+    learned: LearnedPrior | None = None,
+) -> Problem:
+    """The posterior around its prior: a learned one, or one from a seed.
+
+    Arguments:
+        module: The user's own network, where the settings are for one.
+        learned: The prior, where the settings are for one that learned; the posterior then starts
+            as the prior itself, where its KL is 0.
+    """
+    plain = plain_network(settings, data.input_shape, data.classes, module)
     family = posterior_named(
         settings.posterior,
         kind=settings.flow,
@@ -43,17 +56,20 @@ def build(settings: Settings, data: Dataset, learned: LearnedPrior | None = None
         seed=str(settings.seed),
     )
     if learned is not None:
-        scales = _scales(learned)
-        network = StochasticNetwork(module, learned.center, family, scales)
-        return Problem(network, learned.center, learned.variances, learned.sha256)
-    center = prior_center(module, settings.initializer, settings.prior_seed, settings.hidden_bias)
-    mean = center
-    if settings.start != "prior":
-        mean = prior_center(module, settings.start, settings.prior_seed)
-    network = StochasticNetwork(module, mean, family, settings.initial_scale)
-    return Problem(network, center, None, tensors_digest(center))
-
-
-def _scales(learned: LearnedPrior) -> list[float]:
-    """The posterior starts as the prior, where its KL is 0: a scale for all layers, or for each."""
-    return [math.sqrt(variance) for variance in learned.variances]
+        center = mean = learned.center
+        variances, digest = learned.variances, learned.sha256
+        scales = tuple(math.sqrt(variance) for variance in variances)
+    else:
+        center = prior_center(
+            plain, settings.initializer, settings.prior_seed, settings.hidden_bias
+        )
+        mean = center
+        if settings.start != "prior":
+            mean = prior_center(plain, settings.start, settings.prior_seed)
+        variances, digest, scales = None, tensors_digest(center), settings.initial_scale
+    network = StochasticNetwork(plain, mean, family, scales)
+    if module is not None:
+        few = network_inputs(settings, data.train_inputs[probe_places(data.m)])
+        refuse_misbehaviour(plain, few, data.classes)
+        network.observe(few)
+    return Problem(network, center, variances, digest, plain)
