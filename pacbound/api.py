@@ -29,11 +29,12 @@ from pacbound.recipes.choices import prior_choices
 from pacbound.recipes.commands import GIVEN
 from pacbound.training.loop import train
 from pacbound.training.networks import network_inputs
-from pacbound.training.progress import training_progress
+from pacbound.training.progress import Callbacks, training_progress
 
 __all__ = ["DrawnNetwork", "StochasticModule", "certify", "draw", "fit", "stochastic"]
 
 RECIPE = "module"
+SILENT: Callbacks = (lambda step: None, lambda record: None, lambda step: None)
 
 
 @dataclass
@@ -116,10 +117,9 @@ def fit(
     given = {"objective": objective, "epochs": epochs, **settings}
     given |= {"data": str(data) if isinstance(data, str | Path) else GIVEN, "label": label}
     trained = StochasticModule(net.module, {**net.settings, **given})
-    silent = nullcontext((lambda step: None, lambda record: None, lambda step: None))
     with tempfile.TemporaryDirectory() as folder:
         path = Path(checkpoint) if checkpoint is not None else Path(folder) / "network.pt"
-        with training_progress(objective) if progress else silent as callbacks:
+        with training_progress(objective) if progress else nullcontext(SILENT) as callbacks:
             chosen = _settings(trained)
             train(chosen, examples, path, False, *callbacks, net.module)
         net.settings, net.checkpoint = trained.settings, path.read_bytes()
