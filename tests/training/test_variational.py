@@ -25,7 +25,6 @@ from pacbound.posteriors import posterior_named
 from pacbound.predict import Predictor
 from pacbound.recipes import Settings, recipe
 from pacbound.seeds import Noise, TrainingNoise, derive
-from pacbound.training.augmentation import PADDING, flip_and_crop
 from pacbound.training.checkpoints import Checkpoint
 from pacbound.training.log import EpochRecord, TrainingLog, log_path
 from pacbound.training.loop import train
@@ -193,34 +192,6 @@ def test_batch_statistics_cannot_be_certified(tmp_path: Path) -> None:
     train(small_vgg(), data, path)
     with pytest.raises(BadInput, match="batch normalisation learns statistics"):
         certify(path, data, Request(Decimal("0.05")))
-
-
-# Augmentation -------------------------------------------------------------------------------
-
-
-def test_an_augmented_image_is_a_window_of_the_padded_one_maybe_mirrored() -> None:
-    images = torch.rand(40, 3, 9, 11)
-    augmented = flip_and_crop(images, TrainingNoise(derive("augmentation")))
-    found = set()
-    for image, result in zip(images, augmented, strict=True):
-        matches = []
-        for mirrored in (False, True):
-            source = functional.pad(image, (PADDING,) * 4)
-            for top in range(2 * PADDING + 1):
-                for left in range(2 * PADDING + 1):
-                    window = source[:, top : top + 9, left : left + 11]
-                    window = window.flip(-1) if mirrored else window
-                    if torch.equal(window, result):
-                        matches.append((mirrored, top, left))
-        assert matches
-        found.add(matches[0])
-    assert {mirrored for mirrored, _, _ in found} == {False, True}
-    assert len({place for _, *place in map(tuple, found) for place in [tuple(place)]}) > 20
-
-
-def test_augmentation_needs_images_with_channels() -> None:
-    with pytest.raises(BadInput, match="augmentation needs colour images"):
-        flip_and_crop(torch.rand(4, 9, 9), TrainingNoise(derive("augmentation")))
 
 
 # VGG ----------------------------------------------------------------------------------------
