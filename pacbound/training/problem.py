@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from pacbound.data import Dataset
+from pacbound.errors import BadInput
 from pacbound.networks.initializers import prior_center, tensors_digest
 from pacbound.networks.stochastic import StochasticNetwork
 from pacbound.posteriors import posterior_named
@@ -43,8 +44,12 @@ def build(settings: Settings, data: Dataset, learned: LearnedPrior | None = None
         seed=str(settings.seed),
     )
     if learned is not None:
-        scales = _scales(learned)
-        network = StochasticNetwork(module, learned.center, family, scales)
+        shapes = {name: (value.shape, value.dtype) for name, value in module.named_parameters()}
+        if shapes != {name: (value.shape, value.dtype) for name, value in learned.center.items()}:
+            raise BadInput("the learned prior's centre is not of the network of its settings")
+        network = StochasticNetwork(module, learned.center, family, _scales(learned))
+        if len(learned.variances) != len(network.variance_groups(settings.variance_groups)):
+            raise BadInput("the learned prior must bring one variance for each variance group")
         return Problem(network, learned.center, learned.variances, learned.sha256)
     center = prior_center(module, settings.initializer, settings.prior_seed, settings.hidden_bias)
     mean = center
