@@ -409,7 +409,8 @@ def _value(hint: Any, value: Any, path: str) -> Any:
 
 def _option(options: tuple[Any, ...], value: Any, path: str) -> Any:
     """The one of a union's types that a value is to be read as."""
-    if selector := checker.VARIANTS.get(path.rpartition(".")[2]):
+    if all(map(dataclasses.is_dataclass, options)):
+        selector = checker.VARIANTS[path.rpartition(".")[2]]
         name = value.get(selector) if isinstance(value, dict) else None
         option = _VARIANTS.get(name) if isinstance(name, str) else None
         if option not in options:

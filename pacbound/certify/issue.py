@@ -157,8 +157,13 @@ def certify(
         raise BadInput("a point has no noise: its KL to any prior is infinite, so is its bound")
     if settings.batch_norm:
         raise BadInput("batch normalisation learns statistics of the data outside the posterior")
+    if checkpoint.learned_prior is not None and checkpoint.data["sha256"] != data.sha256:
+        raise BadInput(
+            f"the checkpoint's prior learned from a part of other data than this {data.name}; "
+            "nothing says that the examples here are not among those"
+        )
     problem = posterior_of(checkpoint, data, request.allow_other_data, module)
-    if checkpoint.learned_prior is not None and request.replay_prior:
+    if request.replay_prior:
         replay_prior(checkpoint, split.learned_data(data), report, module)
     training = train_command(settings, path)  # refused now, if at all, and not after sampling
     digest = file_digest(path)
@@ -322,11 +327,6 @@ def posterior_of(
 ) -> Problem:
     """The checkpoint's network and the prior's centre, made anew and compared with its digest."""
     learned = checkpoint.learned_prior
-    if checkpoint.data["sha256"] != data.sha256 and learned is not None:
-        raise BadInput(
-            f"the checkpoint's prior learned from a part of other data than this {data.name}; "
-            "nothing says that the examples here are not among those"
-        )
     if checkpoint.data["sha256"] != data.sha256 and not allow_other_data:
         raise BadInput(
             f"the checkpoint was trained on other data than this {data.name} (its sha256 begins "
@@ -360,22 +360,19 @@ def replay_prior(
 ) -> None:
     """Train a learned prior again, on its part of the examples alone; refuse any other."""
     recorded = checkpoint.learned_prior
-    assert recorded is not None
-    before = torch.get_num_threads()
-    torch.set_num_threads(recorded.threads)
-    try:
-        again = learn_prior(
-            checkpoint.settings,
-            part,
-            module=module,
-            on_step=lambda at: report(
-                "training the prior again",
-                (at.epoch - 1) * at.steps + at.step,
-                at.epochs * at.steps,
-            ),
-        )
-    finally:
-        torch.set_num_threads(before)
+    if recorded is None:
+        raise BadInput("there is no prior to train again: the checkpoint's did not learn from data")
+    again = learn_prior(
+        checkpoint.settings,
+        part,
+        on_step=lambda at: report(
+            "training the prior again",
+            (at.epoch - 1) * at.steps + at.step,
+            at.epochs * at.steps,
+        ),
+        module=module,
+        threads=recorded.threads,
+    )
     if again.sha256 != recorded.sha256:
         raise BadInput(
             "the prior, trained again from its seed on its part of the examples, is another: "

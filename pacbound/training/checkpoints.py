@@ -21,6 +21,7 @@ from pacbound.training.learned_prior import LearnedPrior
 __all__ = ["Checkpoint", "restore_posterior"]
 
 FORMAT = "pacbound-checkpoint/1"
+MOST_THREADS = 1024
 FIELDS = {"format", "settings", "data", "prior_sha256", "epoch", "posterior", "training"}
 
 
@@ -111,6 +112,8 @@ def _learned(content: Any, path: Path) -> LearnedPrior | None:
     kinds = {"center": dict, "variances": tuple, "threads": int, "seconds": float}
     if not isinstance(content, dict) or {k: type(v) for k, v in content.items()} != kinds:
         raise BadInput(f"{path}: its learned prior cannot be read")
+    if not 1 <= content["threads"] <= MOST_THREADS:
+        raise BadInput(f"{path}: its learned prior was trained with {content['threads']} threads")
     numbers = [float(x) if type(x) is float else math.nan for x in content["variances"]]
     tensors = content["center"].values()
     if not all(isinstance(x, Tensor) and torch.isfinite(x).all() for x in tensors) or not all(

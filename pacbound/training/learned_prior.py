@@ -94,29 +94,36 @@ def learn_prior(
     path: Path | None = None,
     on_step: Callable[[PriorStep], None] = lambda step: None,
     module: nn.Module | None = None,
+    threads: int | None = None,
 ) -> LearnedPrior:
     """Train the centre on its part of the examples, then fit the variances on the same part.
 
-    With a path the state is kept there after every epoch, and a run that was stopped continues.
+    With a path the state is kept there after every epoch, and a run that was stopped continues,
+    with the number of threads that it began with: the prior is the one of a run that was not.
 
     Arguments:
         part: The examples that it learns from.
         module: The user's own network, where the settings are for one.
+        threads: To train with; as many as there are by default.
     """
-    run = _Run(settings, part, module)
+    run = _Run(settings, part, module, threads or torch.get_num_threads())
     first = run.restore(path) + 1 if path is not None and path.exists() else 1
-    for epoch in range(first, settings.prior_epochs + 1):
-        run.epoch(epoch, on_step)
-        if path is not None:
-            run.save(path, epoch)
-    return run.prior()
+    with _threads(run.threads):
+        for epoch in range(first, settings.prior_epochs + 1):
+            run.epoch(epoch, on_step)
+            if path is not None:
+                run.save(path, epoch)
+        return run.prior()
 
 
 class _Run:
     """The training of a centre, between epochs."""
 
-    def __init__(self, settings: Settings, part: Dataset, module: nn.Module | None) -> None:
-        self.settings, self.part, self.own = settings, part, module is not None
+    def __init__(
+        self, settings: Settings, part: Dataset, module: nn.Module | None, threads: int
+    ) -> None:
+        self.settings, self.part, self.threads = settings, part, threads
+        self.own = module is not None
         self.network = plain_network(settings, part.input_shape, part.classes, module)
         start = prior_center(
             self.network, settings.initializer, settings.prior_seed, settings.hidden_bias
@@ -132,7 +139,6 @@ class _Run:
         self.average = PolyakAverage(self.network, decay) if decay else None
         self.inputs = network_inputs(settings, part.train_inputs)
         self.labels = torch.from_numpy(part.train_labels)
-        self.threads = torch.get_num_threads()
         self.seconds = 0.0  # of the epochs so far
         self.identity = derive("prior", prior_settings(settings), part.sha256)
 
@@ -232,7 +238,7 @@ class _Run:
             self.optimizer.load_state_dict(content["optimizer"])
             if self.average is not None:
                 self.average.restore(**content["average"])
-            self.threads, self.seconds = int(content["threads"]), float(content["seconds"])
+            self.threads, self.seconds = max(int(content["threads"]), 1), content["seconds"]
             return int(content["epoch"])
         except BadInput:
             raise
@@ -243,7 +249,19 @@ class _Run:
 def _root_mean_square(center: dict[str, Tensor], layers: list[str]) -> float:
     parts = [v.double() for name, v in center.items() if name.rpartition(".")[0] in layers]
     total = sum(float(part.square().sum()) for part in parts)
+    if not total > 0:
+        raise BadInput(f"the prior's layer {layers[0]} learned nothing: try another initializer")
     return math.sqrt(total / sum(part.numel() for part in parts))
+
+
+@contextmanager
+def _threads(count: int) -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(count)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from torch import Tensor, nn
 
 from pacbound.data import Dataset
+from pacbound.errors import BadInput
 from pacbound.networks.initializers import prior_center, tensors_digest
 from pacbound.networks.probe import probe_places, refuse_misbehaviour
 from pacbound.networks.stochastic import StochasticNetwork
@@ -56,6 +57,9 @@ def build(
         seed=str(settings.seed),
     )
     if learned is not None:
+        shapes = {name: (value.shape, value.dtype) for name, value in plain.named_parameters()}
+        if shapes != {name: (value.shape, value.dtype) for name, value in learned.center.items()}:
+            raise BadInput("the learned prior's centre is not of the network of its settings")
         center = mean = learned.center
         variances, digest = learned.variances, learned.sha256
         scales = tuple(math.sqrt(variance) for variance in variances)
@@ -68,6 +72,9 @@ def build(
             mean = prior_center(plain, settings.start, settings.prior_seed)
         variances, digest, scales = None, tensors_digest(center), settings.initial_scale
     network = StochasticNetwork(plain, mean, family, scales)
+    groups = network.variance_groups(settings.variance_groups)
+    if variances is not None and len(variances) != len(groups):
+        raise BadInput("the learned prior must bring one variance for each variance group")
     if module is not None:
         few = network_inputs(settings, data.train_inputs[probe_places(data.m)])
         refuse_misbehaviour(plain, few, data.classes)

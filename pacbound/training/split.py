@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pacbound.certificate.checker import prior_part, split_digest
+from pacbound.certificate.checker import prior_part
 from pacbound.data import Dataset
 from pacbound.errors import BadInput
 from pacbound.recipes import Settings
@@ -29,6 +29,7 @@ class Split:
     examples: int
     learned: Places
     counted: Places
+    sha256: str = ""  # of the places that the prior learned from
 
     def __post_init__(self) -> None:
         both = np.concatenate([self.learned, self.counted])
@@ -37,14 +38,9 @@ class Split:
         if not np.array_equal(np.sort(both), np.arange(self.examples)):
             raise BadInput("a split must have every example once")
 
-    @property
-    def sha256(self) -> str:
-        """The digest of the places that the prior learned from."""
-        return split_digest(self.learned.tolist())
-
     def learned_data(self, data: Dataset) -> Dataset:
         """What the prior may see: no counted example, and no test."""
-        return data.part(self.learned)
+        return replace(data.part(self.learned), test_inputs=None, test_labels=None)
 
     def counted_data(self, data: Dataset) -> Dataset:
         """What the certificate counts."""
@@ -58,9 +54,11 @@ def split_of(settings: Settings, examples: int) -> Split:
         raise BadInput(
             f"prior_fraction {settings.prior_fraction} of {examples} examples leaves one part empty"
         )
+    if not size:
+        return Split(examples, np.array([], np.int64), np.arange(examples))
     try:
-        part = prior_part(examples, size, settings.split_seed) if size else []
+        part, digest = prior_part(examples, size, settings.split_seed)
     except ValueError as error:
         raise BadInput(str(error)) from error
     learned = np.array(part, np.int64)
-    return Split(examples, learned, np.setdiff1d(np.arange(examples), learned))
+    return Split(examples, learned, np.setdiff1d(np.arange(examples), learned), digest)

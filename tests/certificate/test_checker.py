@@ -38,7 +38,8 @@ SAMPLED_RECORD = issue(SAMPLED).to_mapping()
 
 @st.composite
 def primitives(draw: st.DrawFn) -> Primitives:
-    m, passes = draw(st.integers(8, 10**6)), draw(st.integers(1, 200))
+    learned = draw(st.booleans())
+    m, passes = draw(st.integers(8, 500 if learned else 10**6)), draw(st.integers(1, 200))
     groups = []
     for _ in range(draw(st.integers(1, 3))):
         d, mean_square = draw(st.integers(1, 10**6)), draw(st.floats(1e-8, 10))
@@ -67,11 +68,21 @@ def primitives(draw: st.DrawFn) -> Primitives:
             "tail": draw(st.sampled_from(("gaussian", "theorem3"))),
             "expansion": draw(st.floats(1, 20)),
         }
-    of_one_draw = draw(st.booleans())
+    predictor = draw(st.sampled_from(tuple(checker.FACTORS)))
+    of_one_draw, held_out = predictor == "draw", st.none()
     if of_one_draw:
-        sampled = {"predictor": "draw", "deviation": draw(st.floats(-5, 5))}
+        sampled = {"deviation": draw(st.floats(-5, 5))}
+    if of_one_draw or predictor == "gibbs":
+        held_out = st.none() | st.integers(0, n).map(lambda errors: (errors, n))
+    elif sampled.get("shared"):
+        sampled["samples"] *= 2  # enough for pairs
+    if learned:
+        sampled["fraction"] = draw(st.sampled_from(checker.CHOICES["prior_fraction"]))
+        sampled["split_seed"] = draw(st.integers(0, 100))
+        sampled["own"] = tuple(1.01 * trace / d for d, trace, _, _ in groups)
     return Primitives(
         **sampled,
+        predictor=predictor,
         posterior=posterior,
         m=m,
         passes=passes,
@@ -89,7 +100,7 @@ def primitives(draw: st.DrawFn) -> Primitives:
         hidden_bias=draw(st.sampled_from(checker.CHOICES["hidden_bias"])),
         trials=draw(st.integers(1, 1000)),
         inequality="maurer" if of_one_draw else draw(st.sampled_from(("mcallester", "maurer"))),
-        held_out=draw(st.none() | st.integers(0, n).map(lambda errors: (errors, n))),
+        held_out=draw(held_out),
     )
 
 
@@ -193,13 +204,14 @@ def test_the_verdict_on_one_draw_in_words() -> None:
     )
 
 
-@pytest.mark.parametrize("predictor", ["gibbs", "draw"])
+@pytest.mark.parametrize("predictor", ["gibbs", "draw", "vote-tandem"])
 @given(st.decimals(0, 1, places=12), st.decimals("0.000001", "0.999999", places=12))
 def test_the_sentence_rounds_against_the_claim(
     predictor: str, risk: Decimal, delta: Decimal
 ) -> None:
     claim = {"risk_bound": risk, "delta": delta, "loss": "zero-one", "predictor": predictor}
-    words = checker.sentence({"claim": claim, "data": {"m": 8}}).split()
+    prior = {"center": {"kind": "initialization"}}
+    words = checker.sentence({"claim": claim, "data": {"m": 8}, "prior": prior}).split()
     assert risk * 100 <= Decimal(words[-2]) < risk * 100 + Decimal("0.01")
     confidence = Decimal(words[words.index("%") - 1])
     assert 100 - delta * 100 - Decimal("0.0001") < confidence <= 100 - delta * 100
