@@ -42,7 +42,7 @@ def _below_one(value: Any) -> bool:
     return _between(0, 1)(value) and value < 1
 
 
-AUGMENTATIONS = ("none", "flip-crop", "distort", "flip-distort")
+AUGMENTATIONS = ("none", "flip", "flip-crop", "distort")
 
 
 def _augmentation(value: Any) -> bool:

@@ -58,15 +58,10 @@ def _flip_and_crop(images: Tensor, source: Noise) -> Tensor:
     return picked.permute(0, 3, 1, 2)
 
 
-def _flip_and_distort(images: Tensor, source: Noise) -> Tensor:
-    """Each image mirrored with probability one half, and distorted."""
+def _flip(images: Tensor, source: Noise) -> Tensor:
+    """Each image mirrored with probability one half."""
     flipped = source.choice(2, len(images)).bool()
-    mirrored = torch.where(flipped[:, None, None, None], images.flip(3), images)
-    return _distort(mirrored, source)
+    return torch.where(flipped[:, None, None, None], images.flip(3), images)
 
 
-_VARIANTS = {
-    "flip-crop": _flip_and_crop,
-    "distort": _distort,
-    "flip-distort": _flip_and_distort,
-}
+_VARIANTS = {"flip": _flip, "flip-crop": _flip_and_crop, "distort": _distort}
