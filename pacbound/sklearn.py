@@ -31,7 +31,9 @@ try:
     from sklearn.utils.multiclass import check_classification_targets
     from sklearn.utils.validation import check_is_fitted, validate_data
 except ImportError as error:
-    raise BadInput("pacbound.sklearn needs packages: pip install 'pacbound[sklearn]'") from error
+    raise ImportError(
+        "pacbound.sklearn needs a package: pip install 'pacbound[sklearn]'"
+    ) from error
 
 __all__ = ["PacBayesClassifier"]
 

@@ -83,6 +83,34 @@ def test_no_certificate_rests_on_how_a_module_uses_its_layers(tiny_data: Dataset
         assert shared.draws == 60
 
 
+def test_the_sampled_risk_is_that_of_whole_networks(tiny_data: Dataset) -> None:
+    """By brute force: every network drawn whole, and judged on every example."""
+    from torch.func import functional_call
+
+    from pacbound.certify.issue import posterior_of
+    from pacbound.certify.risk import is_error
+    from pacbound.seeds import Noise, derive
+    from pacbound.training.checkpoints import Checkpoint
+
+    data, module, n = arrays(tiny_data), Columns(), 500
+    net = trained(data, module, epochs=20, initial_scale=0.1)
+    risk = certified(net, data, weights=n).risk
+    assert isinstance(risk, PerWeightsRisk)
+    sampled = sum(errors * times for errors, times in risk.counts) / (n * risk.batch)
+    with net.checkpoint_file() as path:
+        problem = posterior_of(Checkpoint.load(path), tiny_data, module=module)
+    inputs, labels = torch.from_numpy(data[0]), torch.from_numpy(data[1])
+    errors = []
+    with torch.no_grad():
+        for k in range(n):
+            weights = problem.network.draw_weights(Noise(derive("brute force", k)))
+            logits = functional_call(problem.plain, weights, (inputs,))
+            errors.append(float(is_error(logits, labels).double().mean()))
+    assert 0.02 < sampled < 0.6
+    assert abs(sampled - np.mean(errors)) < 5 * np.std(errors) * np.sqrt(2 / n) + 0.005
+    assert risk.upper > np.mean(errors)
+
+
 def test_the_drawn_network_is_the_one_that_was_certified(tiny_data: Dataset) -> None:
     data = arrays(tiny_data)
     for module in (dense(), Columns(), nn.Sequential(nn.Flatten(), nn.Linear(16, 3))):
