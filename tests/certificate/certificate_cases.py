@@ -208,7 +208,7 @@ def _kl(p: Primitives, indices: list[int]) -> Any:
 
 def _values(p: Primitives, indices: list[int]) -> list[Any]:
     """The prior variances: a learned prior's own, or of the grid."""
-    return [highest(x) for x in p.own] or [variance(exact(index)) for index in indices]
+    return [exact(repr(x)) for x in p.own] or [variance(exact(index)) for index in indices]
 
 
 def _drawn_groups(p: Primitives) -> list[tuple[int, float, float, float]]:
