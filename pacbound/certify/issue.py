@@ -154,7 +154,7 @@ def certify(path: Path, data: Dataset, request: Request, report: Report = silent
         )
     problem = posterior_of(checkpoint, data, request.allow_other_data)
     if request.replay_prior:
-        replay_prior(checkpoint, split.learned_data(data), report)
+        replay_prior(checkpoint, data, report)
     training = train_command(settings, path)  # refused now, if at all, and not after sampling
     digest = file_digest(path)
     evidence = _of_one_draw if request.predictor == "draw" else _of_gibbs
@@ -335,14 +335,14 @@ def posterior_of(checkpoint: Checkpoint, data: Dataset, allow_other_data: bool =
     return problem
 
 
-def replay_prior(checkpoint: Checkpoint, part: Dataset, report: Report = silent) -> None:
+def replay_prior(checkpoint: Checkpoint, data: Dataset, report: Report = silent) -> None:
     """Train a learned prior again, on its part of the examples alone; refuse any other."""
     recorded = checkpoint.learned_prior
     if recorded is None:
         raise BadInput("there is no prior to train again: the checkpoint's did not learn from data")
     again = learn_prior(
         checkpoint.settings,
-        part,
+        split_of(checkpoint.settings, data.m).learned_data(data),
         on_step=lambda at: report(
             "training the prior again",
             (at.epoch - 1) * at.steps + at.step,

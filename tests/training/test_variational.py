@@ -25,7 +25,7 @@ from pacbound.posteriors import posterior_named
 from pacbound.predict import Predictor
 from pacbound.recipes import Settings, recipe
 from pacbound.seeds import Noise, TrainingNoise, derive
-from pacbound.training.augmentation import PADDING, flip_and_crop
+from pacbound.training.augmentation import PADDING, augmented
 from pacbound.training.checkpoints import Checkpoint
 from pacbound.training.log import EpochRecord, TrainingLog, log_path
 from pacbound.training.loop import train
@@ -200,9 +200,9 @@ def test_batch_statistics_cannot_be_certified(tmp_path: Path) -> None:
 
 def test_an_augmented_image_is_a_window_of_the_padded_one_maybe_mirrored() -> None:
     images = torch.rand(40, 3, 9, 11)
-    augmented = flip_and_crop(images, TrainingNoise(derive("augmentation")))
+    variants = augmented("flip-crop", images, TrainingNoise(derive("augmentation")))
     found = set()
-    for image, result in zip(images, augmented, strict=True):
+    for image, result in zip(images, variants, strict=True):
         matches = []
         for mirrored in (False, True):
             source = functional.pad(image, (PADDING,) * 4)
@@ -218,9 +218,34 @@ def test_an_augmented_image_is_a_window_of_the_padded_one_maybe_mirrored() -> No
     assert len({place for _, *place in map(tuple, found) for place in [tuple(place)]}) > 20
 
 
-def test_augmentation_needs_images_with_channels() -> None:
-    with pytest.raises(BadInput, match="augmentation needs colour images"):
-        flip_and_crop(torch.rand(4, 9, 9), TrainingNoise(derive("augmentation")))
+@pytest.mark.parametrize("kind", ["flip-crop", "distort"])
+def test_augmentation_needs_images(kind: str) -> None:
+    with pytest.raises(BadInput, match="augmentation needs images"):
+        augmented(kind, torch.rand(4, 9), TrainingNoise(derive("augmentation")))
+
+
+@pytest.mark.parametrize("kind", ["flip-crop", "distort"])
+def test_grey_images_are_augmented_as_images_of_one_channel(kind: str) -> None:
+    grey = torch.rand(20, 9, 9)
+    with_channel, without = (
+        augmented(kind, images, TrainingNoise(derive("augmentation")))
+        for images in (grey[:, None], grey)
+    )
+    assert without.shape == grey.shape
+    assert torch.equal(with_channel[:, 0], without)
+    assert not torch.equal(without, grey)
+
+
+def test_a_distorted_image_is_moved_a_little_and_keeps_its_brightness() -> None:
+    """A blob in the middle stays near it: at most a tenth of the image, each in its own way."""
+    rows, columns = torch.meshgrid(torch.arange(28.0), torch.arange(28.0), indexing="ij")
+    blob = torch.exp(-((rows - 13.5) ** 2 + (columns - 13.5) ** 2) / 18)
+    variants = augmented("distort", blob.expand(200, 28, 28), TrainingNoise(derive("distort")))
+    total = variants.sum((1, 2))
+    assert ((total / blob.sum()).log().abs() < 0.5).all()
+    middle = torch.stack([(variants * x).sum((1, 2)) / total for x in (rows, columns)], 1)
+    assert ((middle - 13.5).norm(dim=1) < 5).all()
+    assert (middle.std(0) > 0.5).all()
 
 
 # VGG ----------------------------------------------------------------------------------------
