@@ -164,7 +164,7 @@ def certify(
         )
     problem = posterior_of(checkpoint, data, request.allow_other_data, module)
     if request.replay_prior:
-        replay_prior(checkpoint, split.learned_data(data), report, module)
+        replay_prior(checkpoint, data, report, module)
     training = train_command(settings, path)  # refused now, if at all, and not after sampling
     digest = file_digest(path)
     evidence = _of_one_draw if request.predictor == "draw" else _of_gibbs
@@ -354,7 +354,7 @@ def posterior_of(
 
 def replay_prior(
     checkpoint: Checkpoint,
-    part: Dataset,
+    data: Dataset,
     report: Report = silent,
     module: nn.Module | None = None,
 ) -> None:
@@ -364,7 +364,7 @@ def replay_prior(
         raise BadInput("there is no prior to train again: the checkpoint's did not learn from data")
     again = learn_prior(
         checkpoint.settings,
-        part,
+        split_of(checkpoint.settings, data.m).learned_data(data),
         on_step=lambda at: report(
             "training the prior again",
             (at.epoch - 1) * at.steps + at.step,
