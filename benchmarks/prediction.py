@@ -26,7 +26,8 @@ from pacbound.data import Dataset
 from pacbound.predict import Predictor
 from pacbound.recipes import recipe
 from pacbound.seeds import Noise, derive
-from pacbound.training.problem import build, network_inputs, plain_network
+from pacbound.training.networks import network_inputs, plain_network
+from pacbound.training.problem import build
 
 SEED = derive("benchmark")
 BATCH = 500

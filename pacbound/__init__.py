@@ -1,3 +1,42 @@
-"""Stochastic neural networks with Kronecker-flow posteriors, and certificates of their risk."""
+"""Stochastic neural networks with Kronecker-flow posteriors, and certificates of their risk.
+
+Example:
+    net = pacbound.stochastic(module, posterior="k-linear", seed=0)
+    pacbound.fit(net, data, objective="kl-inverse", epochs=20)
+    certificate = pacbound.certify(net, data, delta=0.05)
+    certificate.save("certificates/mine.json")
+    pacbound.verify("certificates/mine.json")
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pacbound.api import draw as draw
+    from pacbound.api import fit as fit
+    from pacbound.api import stochastic as stochastic
+    from pacbound.verification import verify as verify
 
 __version__ = "0.1.0"
+
+__all__ = ["__version__", "draw", "fit", "stochastic", "verify"]
+
+# Where each name is from, imported when it is asked for: the command line and the checker start
+# without torch. The package `certify` is itself what is called.
+_PLACES = {"stochastic": "pacbound.api", "fit": "pacbound.api", "draw": "pacbound.api"}
+_PLACES |= {"verify": "pacbound.verification"}
+_PACKAGES = ("certify", "sklearn")
+
+
+def __getattr__(name: str) -> Any:
+    if name in _PACKAGES:
+        return import_module(f"pacbound.{name}")
+    if name in _PLACES:
+        return getattr(import_module(_PLACES[name]), name)
+    raise AttributeError(f"module 'pacbound' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    return [*__all__, *_PACKAGES]

@@ -38,6 +38,10 @@ class Noise:
         kind = np.float64 if dtype == torch.float64 else np.float32
         return torch.from_numpy(self.generator.standard_normal(shape, dtype=kind))
 
+    def uniform(self, *shape: int) -> Tensor:
+        """Numbers from 0 to below 1."""
+        return torch.from_numpy(self.generator.random(shape, dtype=np.float32))
+
     def choice(self, n: int, count: int) -> Tensor:
         """So many of 0 … n−1, drawn uniformly with replacement."""
         return torch.from_numpy(self.generator.integers(n, size=count))

@@ -23,7 +23,38 @@ __all__ = ["certify", "sampling_progress"]
 @click.command()
 @click.argument("checkpoint", type=click.Path(path_type=Path))
 @click.option("--delta", default="0.035", show_default=True, help="The probability of being wrong.")
-@click.option("--inequality", default="mcallester", show_default=True, help="Or maurer, tighter.")
+@click.option(
+    "--predictor",
+    default="gibbs",
+    show_default=True,
+    type=click.Choice(["gibbs", "draw", "vote"]),
+    help="draw: one network drawn from the posterior with a seed derived from the digests; vote: "
+    "the majority vote of all networks.",
+)
+@click.option(
+    "--vote-by",
+    type=click.Choice(["gibbs", "tandem"]),
+    help="The bound of a vote, chosen before anything is sampled: twice the Gibbs risk, or four "
+    "times the risk that two networks err at once.  [default: gibbs]",
+)
+@click.option(
+    "--replay-prior",
+    is_flag=True,
+    help="Train a learned prior again from its seed, which takes as long as it took, and refuse "
+    "a checkpoint whose prior is another.",
+)
+@click.option(
+    "--export",
+    type=click.Path(path_type=Path),
+    help="Write the drawn network: its state dict (.pt) or its graph (.onnx), and beside it "
+    "NAME.inputs.json with the fixed map that inputs must go through. Needs --predictor draw.",
+)
+@click.option(
+    "--inequality",
+    default="",
+    help="mcallester or maurer, which is tighter; for a draw maurer only.  [default: mcallester; "
+    "for a draw or a vote maurer]",
+)
 @click.option(
     "--draws",
     type=click.IntRange(min=1),
@@ -48,7 +79,14 @@ __all__ = ["certify", "sampling_progress"]
 @click.option("--kl-tail", default="gaussian", show_default=True, help="Or theorem3, the paper's.")
 @click.option("--risk-limit", default="betting", show_default=True, help="Or chernoff.")
 @click.option(
-    "--trials", type=click.IntRange(min=1), help="Priors tried in all; at least the recipe's."
+    "--trials",
+    type=click.IntRange(min=1),
+    help="Priors tried in all, at least the recipe's; for a draw also networks drawn.",
+)
+@click.option(
+    "--model",
+    metavar="PACKAGE.MODULE:FACTORY",
+    help="The network of your own that was trained; a checkpoint is no reason to run code.",
 )
 @click.option("--data", "data_name", help="The training data, if not where it was in training.")
 @click.option("--allow-other-data", is_flag=True, help="Certify on data it was not trained on.")
@@ -58,9 +96,15 @@ __all__ = ["certify", "sampling_progress"]
 )
 @threads_option
 @json_option
+@click.pass_context
 def certify(
+    ctx: click.Context,
     checkpoint: Path,
     delta: str,
+    predictor: str,
+    vote_by: str | None,
+    replay_prior: bool,
+    export: Path | None,
     inequality: str,
     draws: int,
     weights: int,
@@ -68,6 +112,7 @@ def certify(
     kl_tail: str,
     risk_limit: str,
     trials: int | None,
+    model: str | None,
     data_name: str | None,
     allow_other_data: bool,
     max_risk: float | None,
@@ -81,6 +126,14 @@ def certify(
     Examples:
       pacbound certify mlp.pt
       pacbound certify mlp.pt --delta 0.01 --max-risk 0.25 -o certificates/mlp.json
+      pacbound certify mlp.pt --predictor draw --export net.pt
+      pacbound certify mlp.pt --predictor vote --vote-by tandem
+      pacbound certify mine.pt --model mine:network
+
+    A prior that learned from a part of the examples is certified on the rest of them.
+
+    A draw is one ordinary network that can be deployed. It is drawn once: who looks at the draws of
+    several checkpoints and keeps the best one declares their number with --trials.
     """
     from pacbound.certify.budget import parse_delta
 
@@ -88,22 +141,35 @@ def certify(
     if max_risk is not None and not 0 <= max_risk <= 1:
         raise click.BadParameter(f"{max_risk} is not between 0 and 1", param_hint="--max-risk")
 
+    if export is not None and predictor != "draw":
+        raise click.UsageError("--export writes one drawn network: it needs --predictor draw")
+    if vote_by is not None and predictor != "vote":
+        raise click.UsageError("--vote-by is for --predictor vote")
+    if predictor == "draw":
+        _refuse_sampling_options(ctx)
+
     import torch
 
+    from pacbound.certify.export import ensure_exportable, export_network
     from pacbound.certify.issue import Request
     from pacbound.certify.issue import certify as issue
     from pacbound.data import load
     from pacbound.files import ensure_writable
+    from pacbound.networks.factory import module_from
     from pacbound.training.checkpoints import Checkpoint
     from pacbound_cli.data import fetching_bar
 
     path = output or Path("certificates") / f"{checkpoint.stem}.json"
     ensure_writable(path)
-    name = data_name or Checkpoint.load(checkpoint).settings.data
+    if export is not None:
+        ensure_exportable(export)
+    settings = Checkpoint.load(checkpoint).settings
     with fetching_bar() as progress:
-        data = load(name, progress)
+        data = load(data_name or settings.data, progress, settings.label)
+    module = module_from(model, data.input_shape, data.classes) if model else None
     request = Request(
         delta=probability,
+        predictor=f"vote-{vote_by or 'gibbs'}" if predictor == "vote" else predictor,
         inequality=inequality,
         tail=kl_tail,
         limit=risk_limit,
@@ -112,20 +178,32 @@ def certify(
         samples=samples,
         trials=trials,
         allow_other_data=allow_other_data,
+        replay_prior=replay_prior,
         workers=threads or torch.get_num_threads(),
         command=shlex.join(["pacbound", *sys.argv[1:]]),
     )
     with sampling_progress() as report:
-        certificate = issue(checkpoint, data, request, report)
+        certificate = issue(checkpoint, data, request, report, module)
     certificate.save(path)
+    steps = export_network(checkpoint, data, certificate, export, module) if export else []
     if as_json:
         click.echo(certificate.to_json(), nl=False)
     else:
         _show(certificate, path)
+        if export is not None:
+            click.echo(f"network written to {export}; its inputs: {'; '.join(steps)}")
     bound = certificate.claim.risk_bound
     if max_risk is not None and bound > max_risk:
         click.echo(f"the bound {bound:.4f} is larger than --max-risk {max_risk}", err=True)
         raise click.exceptions.Exit(1)
+
+
+def _refuse_sampling_options(ctx: click.Context) -> None:
+    """An option without effect is refused: one draw has no Monte Carlo."""
+    for name in ("draws", "weights", "samples", "kl_tail", "risk_limit"):
+        if ctx.get_parameter_source(name) == click.core.ParameterSource.COMMANDLINE:
+            option = name.replace("_", "-")
+            raise click.UsageError(f"--{option} is for --predictor gibbs: a draw samples nothing")
 
 
 @contextmanager
@@ -172,16 +250,23 @@ def _show(certificate: Certificate, path: Path) -> None:
     also = certificate.also
     others = Table("for comparison, not part of the claim")
     others.add_column("bound", justify="right")
-    others.add_row("McAllester, kl inverse", f"{also.mcallester:.3%}")
-    others.add_row("Maurer, kl inverse", f"{also.maurer:.3%}")
-    others.add_row("Pinsker", f"{also.pinsker:.3%}")
-    others.add_row(f"Catoni, β = {grid_beta(also.catoni.beta_index):g}", f"{also.catoni.value:.3%}")
+    for label, value in (
+        ("McAllester, kl inverse", also.mcallester),
+        ("Maurer, kl inverse", also.maurer),
+        ("Pinsker", also.pinsker),
+    ):
+        if value is not None:
+            others.add_row(label, f"{value:.3%}")
+    if also.catoni is not None:
+        beta = grid_beta(also.catoni.beta_index)
+        others.add_row(f"Catoni, β = {beta:g}", f"{also.catoni.value:.3%}")
     if also.held_out is not None:
         held_out = also.held_out
         others.add_row(
             f"held-out binomial, {held_out.errors} errors in {held_out.n}", f"{held_out.upper:.3%}"
         )
-    console.print(others)
+    if others.row_count:
+        console.print(others)
     if certificate.claim.risk_bound >= 1 - 1 / certificate.data.classes:
         console.print("This bound is no better than guessing: it says nothing.", style="yellow")
     console.print(f"written to {path}; check it with: pacbound verify {path}", soft_wrap=True)

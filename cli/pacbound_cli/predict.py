@@ -19,6 +19,11 @@ __all__ = ["predict", "show_evaluation"]
 
 @click.command()
 @click.argument("checkpoint", type=click.Path(path_type=Path))
+@click.option(
+    "--model",
+    metavar="PACKAGE.MODULE:FACTORY",
+    help="The network of your own that was trained; a checkpoint is no reason to run code.",
+)
 @click.option("--data", "data_name", help="A named data set or an .npz file [the checkpoint's].")
 @click.option(
     "--samples",
@@ -38,6 +43,7 @@ __all__ = ["predict", "show_evaluation"]
 @json_option
 def predict(
     checkpoint: Path,
+    model: str | None,
     data_name: str | None,
     samples: int,
     split: str | None,
@@ -70,6 +76,7 @@ def predict(
 
     from pacbound.data import load
     from pacbound.errors import BadInput
+    from pacbound.networks.factory import module_from
     from pacbound.predict import Predictor, detection, evaluate, examples_of
     from pacbound.predict.archive import save_predictions
     from pacbound.predict.predictor import load_finished
@@ -78,11 +85,12 @@ def predict(
 
     if threads is not None:
         torch.set_num_threads(threads)
-    name = data_name or load_finished(checkpoint).settings.data
+    settings = load_finished(checkpoint).settings
     with fetching_bar() as progress:
-        data = load(name, progress)
-        other_data = load(other_name, progress) if other_name else None
-    predictor = Predictor.of(checkpoint, data)
+        data = load(data_name or settings.data, progress, settings.label)
+        other_data = load(other_name, progress, settings.label) if other_name else None
+    module = module_from(model, data.input_shape, data.classes) if model else None
+    predictor = Predictor.of(checkpoint, data, module)
     examples = examples_of(data, split, limit)
     other = examples_of(other_data, None, limit) if other_data else None
     if other is not None and other.inputs.shape[1:] != data.input_shape:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +14,6 @@ from pacbound_cli.options import json_option, threads_option
 
 if TYPE_CHECKING:
     from pacbound.training.log import EpochRecord
-    from pacbound.training.loop import Step
 
 __all__ = ["run_training", "train", "training_options"]
 
@@ -27,7 +25,10 @@ def training_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--seed", type=int, help="Of batches and noise; the prior has its own, prior_seed."
         ),
-        click.option("--data", help="A data set's name, or the path of an .npz file."),
+        click.option(
+            "--data", help="A data set's name, or the path of an .npz, .csv or .parquet file."
+        ),
+        click.option("--label", help="The column of a table that holds the classes."),
         click.option(
             "--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Any other setting."
         ),
@@ -48,11 +49,29 @@ def training_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @click.command()
-@click.argument("recipe")
+@click.argument("recipe", required=False)
+@click.option(
+    "--model",
+    metavar="PACKAGE.MODULE:FACTORY",
+    help="Your own nn.Module instead of a recipe's network: what to import and call.",
+)
 @click.option("--posterior", help="diag, k-diag, k-linear or k-nonlinear.")
 @click.option("--objective", help="quadratic, kl-inverse, catoni, catoni-trained or pinsker.")
+@click.option(
+    "--prior",
+    type=click.Choice(["data-free", "learned"]),
+    help="Centred at a random initialisation, or at a network trained on a part of the examples, "
+    "which the certificate then does not count.",
+)
+@click.option("--prior-fraction", type=float, help="That part, such as 0.5.")
 @training_options
-def train(recipe: str, as_json: bool, **options: Any) -> None:
+def train(
+    recipe: str | None,
+    prior: str | None,
+    prior_fraction: float | None,
+    as_json: bool,
+    **options: Any,
+) -> None:
     """Train RECIPE and leave a checkpoint that can be certified.
 
     A run that was stopped, by Ctrl-C or worse, loses at most one epoch: the same command with
@@ -63,13 +82,37 @@ def train(recipe: str, as_json: bool, **options: Any) -> None:
       pacbound train mlp-600
       pacbound train mlp-600 --posterior diag --epochs 20 -o diag.pt
       pacbound train mlp-600 --data mine.npz --set hidden=[200] --set smoothing=0
+      pacbound train mlp-600 --prior learned --prior-fraction 0.5
+      pacbound train --model mine:network --data table.csv --label species
+
+    A module of your own (recipe `module`) is found from the current folder too. Who tries several
+    on the same data declares how many with --set trials=N.
     """
-    path, last = run_training(recipe, **options)
+    if recipe is None:
+        if not options["model"]:
+            raise click.UsageError("give a RECIPE, or a network of your own with --model")
+        recipe = "module"
+    fraction = _prior_fraction(prior, prior_fraction)
+    path, last = run_training(recipe, prior_fraction=fraction, **options)
     if as_json:
         click.echo(json.dumps({"checkpoint": str(path), **asdict(last)}))
     else:
         click.echo(f"{path}: bound {last.bound:.2%} (risk {last.risk:.2%}, KL {last.kl:.0f})")
-        click.echo(f"next: pacbound certify {path}")
+        model = f" --model {options['model']}" if options["model"] else ""
+        click.echo(f"next: pacbound certify {path}{model}")
+
+
+def _prior_fraction(prior: str | None, fraction: float | None) -> float | None:
+    """The setting that --prior and --prior-fraction stand for together; None for the recipe's."""
+    if prior == "data-free":
+        if fraction:
+            raise click.UsageError("--prior-fraction is for --prior learned")
+        return 0.0
+    if prior == "learned":
+        fraction = 0.5 if fraction is None else fraction
+        if fraction <= 0:
+            raise click.UsageError("--prior learned needs a --prior-fraction above 0")
+    return fraction
 
 
 def run_training(
@@ -88,10 +131,12 @@ def run_training(
     from pacbound.data import load
     from pacbound.errors import BadInput
     from pacbound.files import ensure_writable
+    from pacbound.networks.factory import module_from
     from pacbound.recipes import parse_override
     from pacbound.recipes import recipe as named_recipe
     from pacbound.training.log import TrainingLog, log_path
     from pacbound.training.loop import train as run
+    from pacbound.training.progress import training_progress
     from pacbound_cli.data import fetching_bar
 
     given = {key: value for key, value in flags.items() if value is not None}
@@ -101,64 +146,22 @@ def run_training(
         raise BadInput(f"there is no checkpoint {path} to resume")
     if path.exists() and not resume and not force:
         raise BadInput(f"{path} exists: continue it with --resume or replace it with --force")
+    if settings.network == "module" and not settings.model:
+        raise BadInput("give the network of your own with --model PACKAGE.MODULE:FACTORY")
     ensure_writable(path)
     with fetching_bar() as progress:
-        data = load(settings.data, progress)
+        data = load(settings.data, progress, settings.label)
+    module = None
+    if settings.model:
+        module = module_from(settings.model, data.input_shape, data.classes)
     if threads is not None:
         import torch
 
         torch.set_num_threads(threads)
-    with _training_progress(settings.objective) as (on_step, on_epoch):
+    with training_progress(settings.objective) as (on_step, on_epoch, on_prior):
         try:
-            run(settings, data, path, resume, on_step, on_epoch)
+            run(settings, data, path, resume, on_step, on_epoch, on_prior, module)
         except KeyboardInterrupt:
             click.echo(f"stopped; the same command with --resume continues {path}", err=True)
             raise click.exceptions.Exit(130) from None
     return path, TrainingLog(log_path(path)).records()[-1]
-
-
-@contextmanager
-def _training_progress(objective: str) -> Iterator[tuple[Any, Any]]:
-    """A bar with live risk, KL and bound on a terminal; one line per epoch elsewhere.
-
-    Variational inference has no bound to show, but the negative ELBO.
-    """
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
-    def last(figures: EpochRecord | Step) -> str:
-        if objective == "elbo":
-            return f"−ELBO {figures.objective:.4f}"
-        return f"bound {figures.bound:.2%}"
-
-    console = Console(stderr=True)
-    if not console.is_terminal:
-
-        def on_epoch(record: EpochRecord) -> None:
-            figures = f"risk {record.risk:.2%}  KL {record.kl:6.0f}  {last(record)}"
-            click.echo(f"epoch {record.epoch:3d}  {figures}  {record.seconds:.0f} s", err=True)
-
-        yield (lambda step: None), on_epoch
-        return
-    columns = [
-        TextColumn("epoch {task.fields[epoch]}"),
-        BarColumn(),
-        TextColumn("risk {task.fields[risk]:.2%}  KL {task.fields[kl]:.0f}"),
-        TextColumn("[bold]{task.fields[last]}"),
-        TimeRemainingColumn(),
-    ]
-    with Progress(*columns, console=console) as progress:
-        task = progress.add_task("", epoch="-", risk=1.0, kl=0.0, last="")
-
-        def on_step(step: Step) -> None:
-            progress.update(
-                task,
-                total=step.epochs * step.steps,
-                completed=(step.epoch - 1) * step.steps + step.step,
-                epoch=f"{step.epoch}/{step.epochs}",
-                risk=step.risk,
-                kl=step.kl,
-                last=last(step),
-            )
-
-        yield on_step, (lambda record: None)

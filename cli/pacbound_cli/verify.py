@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from decimal import Decimal
 
@@ -50,7 +49,7 @@ def verify(
     """
     verdicts = {path: check_file(path, max_risk, checkpoint) for path in certificates}
     if as_json:
-        rows = [{"file": path, **dataclasses.asdict(verdict)} for path, verdict in verdicts.items()]
+        rows = [{"file": path, **verdict._asdict()} for path, verdict in verdicts.items()]
         click.echo(json.dumps(rows, indent=1, ensure_ascii=False, default=float))
     else:
         for path, verdict in verdicts.items():

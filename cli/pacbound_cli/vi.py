@@ -64,7 +64,8 @@ def _evaluate(path: Path, samples: int) -> Any:
     from pacbound.predict.predictor import load_finished
     from pacbound_cli.certify import sampling_progress
 
-    data = load(load_finished(path).settings.data)
+    settings = load_finished(path).settings
+    data = load(settings.data, label=settings.label)
     examples = examples_of(data)
     with sampling_progress() as report:
         prediction = Predictor.of(path, data).predict(examples.inputs, samples, report)

@@ -9,56 +9,65 @@ are those of the data and the checkpoint that it names: certifying again shows t
 from __future__ import annotations
 
 import argparse
-import decimal
 import hashlib
 import json
 import re
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from functools import partialmethod
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
-__all__ = ["CHOICES", "FIELDS", "FORMAT", "PREFERRED_WIDTHS", "VARIANTS", "Verdict", "check"]
-__all__ += ["check_file", "choice", "main", "required_choices", "sentence"]
+__all__ = ["CHOICES", "FACTORS", "FIELDS", "FORMAT", "PREFERRED_WIDTHS", "VARIANTS", "Verdict"]
+__all__ += ["check", "check_file", "choice", "main", "prior_part", "required_choices", "sentence"]
 
 Number: TypeAlias = Decimal | int
-Record: TypeAlias = dict[str, Any]
-
 FORMAT = "pacbound-certificate/1"
 MAX_BYTES, MAX_DIGITS, MAX_EXPONENT, MAX_COUNT = 4 * 2**20, 60, 400, 10**15
-MAX_ENTRIES, MAX_PAIRS, MAX_ERRORS = 1000, 10_000, 500_000  # the last takes about a second
-DIGEST = re.compile("[0-9a-f]{64}")
+MAX_ENTRIES, MAX_PAIRS, MAX_ERRORS, MAX_EXAMPLES = 1000, 10_000, 500_000, 10**6
 GRID_B, GRID_C = 100, Decimal("0.1")  # a prior variance is c·exp(−j/b), j = 1, 2, …
 
 # Whatever about a prior could be chosen by looking at the data comes from a declared list, and its
-# k-th entry costs 2 ln k + ln(π²/6) nats. Lists only ever grow at the end. A seed and a depth are
+# k-th entry costs 2 ln k + ln(π²/6) nats. Lists only ever grow at the end. Seeds and a depth are
 # any integer from 0; a width is any positive integer, the preferred ones coming first.
 CHOICES: dict[str, tuple[str | float, ...]] = {
-    "network": ("mlp", "lenet", "vgg"),
+    "network": ("mlp", "lenet", "vgg", "module"),
     "initializer": ("fan-in-uniform", "he-normal", "xavier-uniform", "orthogonal", "zeros"),
     "input_scale": (1, 2, 1.5, 0.5, 3, 4, 0.25, 8),
     "smoothing": (0, 1, 2, 0.5, 1.5, 3, 0.75, 1.25),  # kernel length in pixels; 0: isotropic
     "alignment": ("none", "deskew"),  # a fixed map of each image by itself
     "hidden_bias": (0, -1, -2, -3, -4, -6, -8, -0.5),  # added in the centre, hidden dense layers
     "variance_groups": ("layer", "network"),
+    "prior_fraction": (0.5, 0.7, 0.6, 0.8, 0.4, 0.9, 0.3, 0.2),  # of a prior that learned
 }
 PREFERRED_WIDTHS = (600, 200, 300, 100, 400, 800, 1000, 1200, 50, 500, 20, 30, 10)
+
+# A vote errs only where half of the networks do: at most twice as often as one, and four times as
+# often as two independent ones do at once, which is a risk of pairs, whose KL is twice the KL.
+FACTORS = {"gibbs": (1, 1), "draw": (1, 1), "vote-gibbs": (2, 1), "vote-tandem": (4, 2)}
+NEW = "on new data from the same distribution"
+SUBJECTS = {  # of a claim
+    "gibbs": f"the randomised predictor (fresh weights for every prediction) {NEW}",
+    "vote": f"the majority vote of all networks, weighted by the posterior, {NEW},",
+    "draw": f"the one network that was drawn from the posterior, {NEW},",
+}
 
 # The fields of each object: exactly these, each of a kind in _is, one of some texts, or an object
 # of FIELDS, by default that of its own name. T[] is an array of T, and T? may be null.
 FIELDS = {
     "certificate": f"format:{FORMAT} claim budget data model prior kl risk bound also seeds made",
-    "claim": "risk_bound:[0,1] delta:(0,1) loss:zero-one predictor:gibbs sentence:text",
-    "budget": "pac_bayes:(0,1) risk:(0,1) kl:[0,1]",
-    "data": "name:text m:int>0 classes:int>0 sha256:digest",
+    "claim": "risk_bound:[0,1] delta:(0,1) loss:zero-one "
+    "predictor:gibbs|draw|vote-gibbs|vote-tandem sentence:text",
+    "budget": "pac_bayes:(0,1) risk:[0,1] kl:[0,1]",
+    "data": "name:text m:int>=8 classes:int>=2 sha256:digest",
     "model": "recipe:text posterior:diag|k-diag|k-linear|k-nonlinear parameters:int>0 "
     "checkpoint_sha256:digest",
     "prior": "center variances:variance[] choices:choice[] trials:int>0",
-    "center": "kind:initialization initializer:text seed:int>=0 sha256:digest",
-    "variance": "layers:text[] parameters:int>0 b:real>0 c:real>0 index:int>0 value:real>0",
+    "center=initialization": "kind:initialization initializer:text seed:int>=0 sha256:digest",
+    "center=learned": "kind:learned examples:int>0 learned_from:int>0 split_seed:int>=0 "
+    "split_sha256:digest examples_sha256:digest errors:int>=0 training:any-object sha256:digest",
+    "variance": "layers:text[] parameters:int>0 b:real>0 c:real>0 index:int>=0 value:real>0",
     "choice": "name:text index:int>0 value:text-or-real",
     "kl=exact": "method:exact upper:real>=0 groups:moments[]",
     "moments": "trace:real>0 distance_sq:real>=0 log_det:real",
@@ -66,22 +75,32 @@ FIELDS = {
     "upper:real>=0 groups:sampled[] gaussian:tail theorem3:tail",
     "sampled": "mean_square:real>0 lipschitz:real>0 offset:real>=0 log_det:real",
     "tail": "correction:real>=0 upper:real>=0",
+    "kl=drawn": "method:drawn upper:real groups:density[]",
+    "density": "distance_sq:real>0 noise_sq:real>=0 log_det:real",
     "risk=per-example": "sampler:per-example draws:int>0 errors:int>=0 limit:chernoff upper:[0,1]",
     "risk=per-weights": "sampler:per-weights draws:int>0 batch:int>0 limit:betting|chernoff "
     "counts:errors-and-times[] upper:[0,1]",
+    "risk=whole-set": "sampler:whole-set errors:int>=0 weights_sha256:digest upper:[0,1]",
     "bound": "inequality:mcallester|maurer complexity:real>=0 value:[0,1]",
-    "also": "mcallester:[0,1] maurer:[0,1] pinsker:real>=0 catoni held_out:held_out?",
+    "also": "mcallester:[0,1]? maurer:[0,1]? pinsker:real>=0? catoni:catoni? held_out:held_out?",
     "catoni": "beta_index:int>0 value:real>=0",
     "held_out": "n:int>0 errors:int>=0 upper:[0,1]",
     "seeds": "derivation:text risk:digest kl:digest?",
     "made": "pacbound:text python:text torch:text date:text training_command:text "
     "training_seconds:real>=0? command:text seconds:real>=0 settings:any-object",
 }
-VARIANTS = {"kl": "method", "risk": "sampler"}  # the field that selects the others
+VARIANTS = {"kl": "method", "risk": "sampler", "center": "kind"}  # what selects other fields
 
 
 class Rejected(ValueError):
     """The certificate does not hold; the message says why."""
+
+
+class Record(dict[str, Any]):
+    """An object of JSON, whose fields are attributes too."""
+
+    def __getattr__(self, name: str) -> Any:
+        return self[name]
 
 
 def _require(condition: bool, message: str) -> None:
@@ -89,48 +108,44 @@ def _require(condition: bool, message: str) -> None:
         raise Rejected(message)
 
 
-def _read(content: str | bytes) -> Any:
-    """The JSON in `content`, its numbers as int or Decimal; ValueError if it is not JSON."""
-    if len(content) > MAX_BYTES:
-        raise ValueError(f"larger than {MAX_BYTES >> 20} MiB")
-    text = content.decode("utf-8") if isinstance(content, bytes) else content
-    numbers: Record = dict.fromkeys(("parse_int", "parse_float", "parse_constant"), _parse)
-    return json.loads(text, object_pairs_hook=_no_duplicates, **numbers)
+def _at_least(name: str, claimed: Number, implied: Number) -> None:
+    _require(claimed >= implied, f"{name} is {claimed}, less than the {Decimal(implied):.17g} due")
 
 
 def _parse(text: str) -> Number:
-    _require(len(text) <= MAX_DIGITS, f"a number of more than {MAX_DIGITS} digits: {text[:20]}…")
-    number = Decimal(text)
+    number = Decimal(text if len(text) <= MAX_DIGITS else "NaN")
     fits = number.is_finite() and abs(number.adjusted()) <= MAX_EXPONENT
-    _require(fits, f"{text} is not a number or out of range")
+    _require(fits, f"{text[:20]} is not a number, too long or out of range")
     return number if "." in text or "e" in text.lower() else int(text)
 
 
 def _no_duplicates(pairs: list[tuple[str, Any]]) -> Record:
-    fields = dict(pairs)
+    fields = Record(pairs)
     _require(len(fields) == len(pairs), f"a field appears twice in {', '.join(fields)[:100]}")
     return fields
 
 
+READER = json.JSONDecoder(
+    object_pairs_hook=_no_duplicates, parse_int=_parse, parse_float=_parse, parse_constant=_parse
+)
+
+
 def _is(kind: str, value: Any) -> bool:
     text, real = isinstance(value, str), type(value) in (int, Decimal)  # a bool is no number here
-    count, array = type(value) is int and value <= MAX_COUNT, isinstance(value, list)
+    count, pair = type(value) is int and value <= MAX_COUNT, type(value) is list and len(value) == 2
     kinds = {"text": text, "text-or-real": text or real, "any-object": isinstance(value, dict)}
-    kinds |= {"real": real, "real>0": real and value > 0, "real>=0": real and value >= 0}
-    kinds |= {"[0,1]": real and 0 <= value <= 1, "(0,1)": real and 0 < value < 1}
-    kinds |= {"int>0": count and value > 0, "int>=0": count and value >= 0}
-    kinds |= {"bool": type(value) is bool, "digest": text and bool(DIGEST.fullmatch(value))}
-    if kind == "errors-and-times":
-        return array and len(value) == 2 and _is("int>=0", value[0]) and _is("int>0", value[1])
+    kinds |= {"real": real, "real>0": real and value > 0, "int>0": count and value > 0}
+    kinds |= {"real>=0": real and value >= 0, "[0,1]": real and 0 <= value <= 1}
+    kinds |= {"(0,1)": real and 0 < value < 1, "bool": type(value) is bool}
+    kinds |= {f"int>={least}": count and value >= least for least in (0, 2, 8)}
+    kinds |= {"digest": text and re.fullmatch("[0-9a-f]{64}", value) is not None}
+    kinds |= {"errors-and-times": pair and _is("int>=0", value[0]) and _is("int>0", value[1])}
     return kinds[kind] if kind in kinds else text and value in kind.split("|")
 
 
 def _check_shape(kind: str, value: Any, at: str) -> None:
     """Reject what is not of its kind, and an object that has not exactly the fields of its own."""
-    if kind.endswith("?"):
-        if value is not None:
-            _check_shape(kind[:-1], value, at)
-    elif kind.endswith("[]"):
+    if kind.endswith("[]"):
         most = MAX_PAIRS if kind == "errors-and-times[]" else MAX_ENTRIES
         fits = isinstance(value, list) and 0 < len(value) <= most
         _require(fits, f"{at} must be an array of 1 to {most} entries")
@@ -140,20 +155,19 @@ def _check_shape(kind: str, value: Any, at: str) -> None:
         _require(isinstance(value, dict), f"{at or 'a certificate'} must be an object")
         variant = f"{kind}={value.get(VARIANTS[kind])}" if kind in VARIANTS else kind
         _require(variant in FIELDS, f"{variant[:50]} is not known")
-        pairs = (field.partition(":") for field in FIELDS[variant].split())
-        fields = {name: inner or name for name, _, inner in pairs}
+        split = (field.partition(":") for field in FIELDS[variant].split())
+        fields = {name: inner or name for name, _, inner in split}
         for name in [*fields, *value]:
             inside = f"{at}.{name[:50]}".lstrip(".")
             _require(name in value, f"the field {inside} is missing")
             _require(name in fields, f"the field {inside} is unknown")
-            _check_shape(fields[name], value[name], inside)
+            if value[name] is not None or not fields[name].endswith("?"):
+                _check_shape(fields[name].removesuffix("?"), value[name], inside)
     else:
         _require(_is(kind, value), f"{at} must be {kind}")
 
 
-RANGE = (decimal.MIN_EMIN, decimal.MAX_EMAX)
-TRAPS = [decimal.InvalidOperation, decimal.DivisionByZero, decimal.Overflow]
-DOWN, UP = (Context(50, way, *RANGE, traps=TRAPS) for way in (ROUND_FLOOR, ROUND_CEILING))
+DOWN, UP = (Context(50, x, MIN_EMIN, MAX_EMAX) for x in (ROUND_FLOOR, ROUND_CEILING))
 
 
 class Interval:
@@ -175,30 +189,31 @@ class Interval:
         lo, hi = getattr(DOWN, function)(self.lo), getattr(UP, function)(self.hi)
         return Interval(DOWN.next_minus(lo), UP.next_plus(hi))
 
-    __add__ = partialmethod(_hull, "add")
-    __sub__ = partialmethod(_hull, "subtract")
-    __mul__ = partialmethod(_hull, "multiply")
-    __truediv__ = partialmethod(_hull, "divide")
-    ln = partialmethod(_widened, "ln")
-    exp = partialmethod(_widened, "exp")
+    __add__, __sub__ = partialmethod(_hull, "add"), partialmethod(_hull, "subtract")
+    __mul__, __truediv__ = partialmethod(_hull, "multiply"), partialmethod(_hull, "divide")
+    ln, exp = partialmethod(_widened, "ln"), partialmethod(_widened, "exp")
     sqrt = partialmethod(_widened, "sqrt")
 
 
-Groups: TypeAlias = list[tuple[int, Interval, Record]]  # parameters, prior variance, figures
 ONE = Interval(1)
 PI = Interval(Decimal("3.14159265358979323846264338"), Decimal("3.14159265358979323846264339"))
+INEQUALITIES: dict[str, Callable[[Interval, int, Number], Interval]] = {  # nats, m, δ: complexity
+    "mcallester": lambda nats, m, delta: (nats + (Interval(m) / delta).ln()) / (m - 1),
+    "maurer": lambda nats, m, delta: (nats + (Interval(m).sqrt() * 2 / delta).ln()) / m,
+}
 
 
-def _kl_lower(q: Interval, p: Number) -> Decimal:
-    """A number that kl(q‖p) is not below, for p above q; 0 for any other p."""
-    if not q.hi < p < 1:
-        return Decimal("Infinity" if p >= 1 else 0)
-    heads = q * (q / p).ln() if q.hi > 0 else Interval(0)
-    return (heads + (ONE - q) * ((ONE - q) / (ONE - p)).ln()).lo
+def _check_limit(name: str, q: Interval, p: Number, complexity: Number) -> None:
+    """That kl(q‖p) is not below the complexity, for p ≥ q; p below q is no limit, and 1 is one."""
+    kl = Decimal("Infinity" if p >= 1 else 0 if p == q.hi else "-Infinity")
+    if q.hi < p < 1:
+        heads = q * (q / p).ln() if q.hi > 0 else Interval(0)
+        kl = (heads + (ONE - q) * ((ONE - q) / (ONE - p)).ln()).lo
+    _at_least(f"{name} is {p}, whose kl", kl, complexity)
 
 
 def _index_cost(index: int) -> Interval:
-    return Interval(index).ln() * 2 + (PI * PI / 6).ln()
+    return Interval(index).ln() * 2 + (PI * PI / 6).ln() if index else Interval(0)
 
 
 def _binomial_upper(errors: int, n: int, p: Number) -> Decimal:
@@ -216,217 +231,203 @@ def choice(name: str, value: Any) -> Record:
     """The entry of prior.choices for a knob; ValueError for a value that is not declared."""
     width = type(value) is int and re.fullmatch(r"width\.[1-9][0-9]?", name) is not None
     declared = PREFERRED_WIDTHS if width else CHOICES.get(name, ())
-    if type(value) is not bool and value in declared:
-        index = declared.index(value) + 1
+    number = float(value) if type(value) is Decimal else value  # no float is the decimal 0.7
+    if type(value) is not bool and number in declared:
+        index = declared.index(number) + 1
     elif width and value >= 1:
         index = value + sum(preferred > value for preferred in PREFERRED_WIDTHS)
-    elif name in ("seed", "depth") and type(value) is int and value >= 0:
+    elif name in ("seed", "depth", "split_seed") and type(value) is int and value >= 0:
         index = value + 1
     else:
         raise Rejected(f"{str(value)[:50]} is not a declared value of {name[:50]}")
-    return {"name": name, "index": index, "value": value}
+    return Record(name=name, index=index, value=value)
 
 
-def required_choices(depth: int) -> list[str]:
+def required_choices(depth: int, learned: bool = False) -> list[str]:
     """The names of the knobs of a prior, each to be paid for."""
-    first, *others = CHOICES
-    sizes = ("depth", *(f"width.{layer + 1}" for layer in range(depth)))
-    return [first, "seed", *others, *sizes]
+    network, *others, fraction = CHOICES
+    if learned:  # the rest was chosen before the examples that count were looked at, or is a trial
+        return [network, "seed", "split_seed", fraction]
+    return [network, "seed", *others, "depth", *(f"width.{layer + 1}" for layer in range(depth))]
 
 
-def _check_choices(prior: Record) -> None:
-    values = {entry["name"]: entry["value"] for entry in prior["choices"]}
-    for entry in prior["choices"]:
-        name = entry["name"]
-        _require(entry == choice(name, entry["value"]), f"prior.choices: {name} has another index")
-    required = required_choices(min(values.get("depth", 0), 100))
-    missing = [name for name in required if name not in values]
-    _require(not missing, f"prior.choices leaves out {', '.join(missing)[:100]}")
-    _require(len(prior["choices"]) == len(required), "prior.choices has a knob twice or too many")
-    for name in ("seed", "initializer"):
-        same = prior["center"][name] == values[name]
-        _require(same, f"prior.center.{name} is not the one of prior.choices")
-    one = len(prior["variances"]) == 1 or values["variance_groups"] != "network"
-    _require(one, "prior.variances must be one when variance_groups is network")
+def prior_part(examples: int, size: int, seed: int) -> tuple[list[int], str]:
+    """Which examples a prior learns from: the smallest by digest; and the digest of the places."""
+    _require(examples <= MAX_EXAMPLES, f"a split has at most {MAX_EXAMPLES} examples")
+    digests = [hashlib.sha256(f"split {seed} {i}".encode()).digest() for i in range(examples)]
+    part = sorted(sorted(range(examples), key=digests.__getitem__)[:size])
+    return part, hashlib.sha256(" ".join(map(str, part)).encode()).hexdigest()
 
 
-def _at_least(name: str, claimed: Number, implied: Number, by: str) -> None:
-    _require(claimed >= implied, f"{name} is {claimed} but {by} imply {Decimal(implied):.17g}")
-
-
-def _groups(c: Record) -> Groups:
-    """The size, the prior variance (from its index) and the figures of every variance group."""
-    entries, figures = c["prior"]["variances"], c["kl"]["groups"]
-    layers = [layer for entry in entries for layer in entry["layers"]]
+def _check_prior(c: Record) -> None:
+    prior, center, m, learned = c.prior, c.prior.center, c.data.m, c.prior.center.kind == "learned"
+    values = {entry.name: entry.value for entry in prior.choices}
+    required = required_choices(min(choice("depth", values.get("depth", 0)).value, 100), learned)
+    own = [choice(name, values.get(name)) for name in required]
+    _require(prior.choices == own, "prior.choices must be each knob once, with its own index")
+    layers = [layer for entry in prior.variances for layer in entry.layers]
     _require(len(set(layers)) == len(layers), "prior.variances has a layer twice")
-    whole = sum(entry["parameters"] for entry in entries) == c["model"]["parameters"]
+    whole = sum(entry.parameters for entry in prior.variances) == c.model.parameters
     _require(whole, "the parameters of prior.variances do not add up to model.parameters")
-    _require(len(figures) == len(entries), "kl.groups and prior.variances differ in number")
-    groups = []
-    for entry, group in zip(entries, figures, strict=True):
-        index, value = entry["index"], entry["value"]
-        variance = Interval(GRID_C) / (Interval(index) / GRID_B).exp()
-        on_grid = entry["b"] == GRID_B and entry["c"] == GRID_C
-        on_grid = on_grid and abs((variance / value - 1).hi) <= Decimal("1e-12")
-        _require(on_grid, f"prior.variances: {value} is not number {index} of the grid")
-        groups.append((entry["parameters"], variance, group))
-    return groups
+    one = len(prior.variances) == 1 or values.get("variance_groups") != "network"
+    _require(one, "prior.variances must be one when variance_groups is network")
+    _at_least("data.m", m, center.get("errors", 0))
+    _require(learned or all(x.index for x in prior.variances), "prior.variances has an index 0")
+    said, due = center, {name: values[name] for name in ("seed", "initializer") if not learned}
+    if learned:
+        size = round(values["prior_fraction"] * center.examples)
+        split = prior_part(center.examples, size, values["split_seed"])[1]
+        due = values | {"learned_from": size, "examples": size + m, "split_sha256": split}
+        said = center.training | center | {"seed": center.training.get("prior_seed")}
+    for name in due:
+        _require(said.get(name) == due[name], f"prior.center.{name} is not what the rest implies")
 
 
-def _kl(groups: Groups, moments: list[Interval], spreads: list[Interval]) -> Interval:
-    """Σ ½ [T/λ − d + d ln λ] − ln|det|, T = E‖W − Θ0‖²: the groups are independent."""
+def _kl(groups: list[Record], square: str, spread: str | None) -> Interval:
+    """Σ ½ [‖w − Θ0‖²/λ − ‖ε‖² + d ln λ] − ln|det|: ln(dq/dp) of a draw; the KL from mean squares.
+    Refused are a determinant above (spread/d)^(d/2), which no law has, up to rounding, and what
+    only e⁻⁵⁰ of all draws have: ‖ε‖² so far from d (Laurent and Massart 2000, Lemma 1), and dp/dq
+    so large (by Markov's inequality: its mean is 1)."""
     total = Interval(0)
-    for (d, variance, group), t, spread in zip(groups, moments, spreads, strict=True):
-        # No determinant is above (spread/d)^(d/2), up to the rounding of the sums.
-        log_det, largest = group["log_det"], ((spread / d).ln() / 2 + Decimal("1e-9")) * d
+    for group in groups:
+        d, log_det, index, value = group.parameters, group.log_det, group.index, group.value
+        variance = Interval(GRID_C) / (Interval(index) / GRID_B).exp() if index else Interval(value)
+        on_grid = (
+            group.b == GRID_B and group.c == GRID_C and abs((variance / value - 1).hi) <= 1e-12
+        )
+        _require(on_grid, f"prior.variances: {value} is not number {index} of the grid")
+        noise_sq, far = group.get("noise_sq", d), (Interval(200) * d).sqrt().hi
+        _require(d - far <= noise_sq <= d + far + 100, f"kl.groups: noise_sq is {noise_sq} of {d}")
+        rest = (ONE * group[square] / variance - noise_sq + variance.ln() * d) / 2
+        rare = rest + _index_cost(index) + 50
+        largest = ((ONE * group[spread] / d).ln() / 2 + Decimal("1e-9")) * d if spread else rare
         _require(log_det <= largest.hi, f"kl.groups: log_det is {log_det}, too large for the rest")
-        total += (t / variance - d + variance.ln() * d) / 2 - log_det
+        total += rest - log_det
     return total
 
 
-def _limits(d: int, group: Record, samples: int, level: Interval) -> dict[str, Interval]:
+def _limits(g: Record, samples: int, level: Interval) -> Record:
     """Of T, up to δ, ℓ = ln(1/δ): (√mean_square + L√(2ℓ/K))² + L²/K, and by Theorem 3, corrected,
-    mean_square + C(ℓ + √(ℓ² + 8Kℓ))/K with C = (√6·L + (L√d + offset)/√ln 2)²."""
-    square, lipschitz = Interval(group["mean_square"]), Interval(group["lipschitz"])
-    root = square.sqrt() + lipschitz * (level * 2 / samples).sqrt()
-    mean = (lipschitz * Interval(d).sqrt() + group["offset"]) / Interval(2).ln().sqrt()
-    norm = lipschitz * Interval(6).sqrt() + mean
+    mean_square + C(ℓ + √(ℓ² + 8Kℓ))/K with C = (√6·L + (L√d + offset)/√ln 2)²; of a trace: L²d."""
+    square, slope, d = Interval(g.mean_square), Interval(g.lipschitz), Interval(g.parameters)
+    root = square.sqrt() + slope * (level * 2 / samples).sqrt()
+    norm = slope * Interval(6).sqrt() + (slope * d.sqrt() + g.offset) / Interval(2).ln().sqrt()
     excess = (level + (level * level + level * 8 * samples).sqrt()) / samples
-    gaussian = root * root + lipschitz * lipschitz / samples
-    return {"gaussian": gaussian, "theorem3": square + norm * norm * excess}
+    gaussian, theorem3 = root * root + slope * slope / samples, square + norm * norm * excess
+    return Record(g, gaussian=gaussian, theorem3=theorem3, trace=slope * slope * d)
 
 
-def _check_kl(c: Record, groups: Groups) -> None:
-    """The KL at T itself, from its two parts, or at upper limits of T from samples."""
-    kl, risk, share = c["kl"], c["risk"], c["budget"]["kl"]
-    paid = (share > 0) == (c["seeds"]["kl"] is not None) == (kl["method"] != "exact")
-    _require(paid, "budget.kl and seeds.kl must be 0 and null for an exact KL, and for no other")
-    if kl["method"] == "exact":
-        _require(c["model"]["posterior"] != "k-nonlinear", "kl.method: k-nonlinear has no exact KL")
-        traces = [Interval(group["trace"]) for *_, group in groups]  # of covariances
-        moments = [Interval(group["trace"]) + group["distance_sq"] for *_, group in groups]
-        implied = _kl(groups, moments, traces).hi
+def _check_kl(c: Record, networks: int) -> None:
+    """The KL at T itself, or at upper limits of T from samples; or the ratio of a draw."""
+    kl, entries = c.kl, c.prior.variances
+    _require(len(kl.groups) == len(entries), "kl.groups and prior.variances differ in number")
+    groups = [Record(x | y) for x, y in zip(entries, kl.groups, strict=True)]
+    paid = (c.budget.kl > 0) == (c.seeds.kl is not None) == (kl.method == "monte-carlo")
+    _require(paid, "budget.kl and seeds.kl must be 0 and null, but for a KL from samples")
+    if kl.method == "drawn":
+        implied = _kl(groups, "distance_sq", None).hi
+    elif kl.method == "exact":
+        _require(c.model.posterior != "k-nonlinear", "kl.method: k-nonlinear has no exact KL")
+        groups = [Record(g, moment=Interval(g.trace) + g.distance_sq) for g in groups]
+        implied = _kl(groups, "moment", "trace").hi
     else:
-        own = risk["sampler"] == "per-weights" and risk["draws"] <= kl["samples"]
-        _require(own or not kl["shared"], "kl.shared needs per-weights draws, at most kl.samples")
+        own = c.risk.sampler == "per-weights" and c.risk.draws * networks <= kl.samples
+        _require(own or not kl.shared, "kl.shared needs per-weights draws, at most kl.samples")
         # Each group has its share of δ and no limit depends on λ: any λ may be chosen afterwards.
-        level = (Interval(len(groups)) / share).ln()
-        limits = [_limits(d, group, kl["samples"], level) for d, _, group in groups]
-        means = [Interval(group["mean_square"]) for *_, group in groups]
-        widest = [Interval(group["lipschitz"]) * group["lipschitz"] * d for d, _, group in groups]
-        mean = _kl(groups, means, widest)  # no map of this Lipschitz constant expands more
+        level = (Interval(len(groups)) / c.budget.kl).ln()
+        groups = [_limits(group, kl.samples, level) for group in groups]
+        mean = _kl(groups, "mean_square", "trace")
         for tail in ("gaussian", "theorem3"):
-            moments = [limit[tail] for limit in limits]  # no law of this T has a larger entropy
-            upper = _kl(groups, moments, moments)
-            for field, figure in (("upper", upper), ("correction", upper - mean)):
-                _at_least(f"kl.{tail}.{field}", kl[tail][field], figure.hi, "its primitives")
-        implied = kl[kl["tail"]]["upper"]
-    _at_least("kl.upper", kl["upper"], implied, "its primitives")
+            upper = _kl(groups, tail, tail)  # no law of this T has a larger entropy
+            _at_least(f"kl.{tail}.upper", kl[tail].upper, upper.hi)
+            _at_least(f"kl.{tail}.correction", kl[tail].correction, (upper - mean).hi)
+        implied = kl[kl.tail].upper
+    _at_least("kl.upper", kl.upper, implied)
 
 
 def _check_risk(c: Record) -> None:
-    """Of n draws X in [0, 1] p is a limit if kl(mean‖p) ≥ ln(1/δ)/n, or if Π(1 + p − X) ≥ 1/δ."""
-    risk, m = c["risk"], c["data"]["m"]
-    draws, upper, level = risk["draws"], risk["upper"], (ONE / c["budget"]["risk"]).ln()
-    if risk["sampler"] == "per-example":
-        dense = choice("network", "mlp") in c["prior"]["choices"]
-        alone = dense and c["model"]["posterior"] != "k-nonlinear"
-        _require(alone, "risk.sampler: convolutions and k-nonlinear draw no weights per-example")
-        _require(draws % m == 0, "risk.draws must be a multiple of data.m")
-        _require(risk["errors"] <= draws, "risk.errors is larger than risk.draws")
-        batch, counts = 1, [(0, draws - risk["errors"]), (1, risk["errors"])]
-    else:
-        batch, counts = risk["batch"], risk["counts"]
+    """Of n draws X in [0, 1] p is a limit if kl(mean‖p) ≥ ln(1/δ)/n, or if Π(1 + p − X) ≥ 1/δ.
+    One network's errors on all examples are no sample: they take no δ, and p ≥ mean is enough."""
+    risk, m = c.risk, c.data.m
+    if risk.sampler == "per-weights":
+        draws, batch, counts = risk.draws, risk.batch, risk.counts
         errors = [error for error, _ in counts]
         rising = errors == sorted(set(errors)) and errors[-1] <= batch <= m
         _require(rising, "risk.counts must have errors that rise to at most risk.batch and data.m")
         _require(sum(times for _, times in counts) == draws, "risk.counts is not risk.draws in all")
-    if risk["limit"] == "chernoff":
-        mean = Interval(sum(error * times for error, times in counts)) / batch / draws
-        enough = _kl_lower(mean, upper) >= (level / draws).hi
     else:
-        wealth = Interval(0)
-        for error, times in counts:
-            wealth += (ONE - Interval(error) / batch + upper).ln() * times
-        enough = upper == 1 or wealth.lo >= level.hi
-    _require(enough, f"risk.upper is {upper}: too small for its errors, draws and delta")
-
-
-def _check_inverse(name: str, c: Record, value: Number, complexity: Number) -> None:
-    enough = _kl_lower(Interval(c["risk"]["upper"]), value) >= complexity
-    _require(enough, f"{name} is {value}: too small for the risk and the complexity")
+        draws, dense = risk.get("draws", m), choice("network", "mlp") in c.prior.choices
+        alone = (dense and c.model.posterior != "k-nonlinear") or risk.sampler == "whole-set"
+        _require(alone, "risk.sampler: convolutions and k-nonlinear draw no weights per-example")
+        _require(draws % m == 0, "risk.draws must be a multiple of data.m")
+        _require(risk.errors <= draws, "risk.errors is larger than risk.draws")
+        batch, counts = 1, [(0, draws - risk.errors), (1, risk.errors)]
+    level = (ONE / c.budget.risk).ln() if c.budget.risk else Interval(0)
+    if risk.get("limit") == "betting" and risk.upper < 1:
+        gains = ((ONE - Interval(x) / batch + risk.upper).ln() * times for x, times in counts)
+        _at_least(f"risk.upper is {risk.upper}, whose gain", sum(gains, Interval(0)).lo, level.hi)
+    else:
+        mean = Interval(sum(error * times for error, times in counts)) / batch / draws
+        _check_limit("risk.upper", mean, risk.upper, (level / draws).hi)
 
 
 def _check_also(c: Record, nats: Interval) -> None:
     """The figures beside the claim. Each may be 1 or more, which says nothing."""
-    also, m, share, delta = c["also"], c["data"]["m"], c["budget"]["pac_bayes"], c["claim"]["delta"]
-    risk, pinsker, catoni = Interval(c["risk"]["upper"]), also["pinsker"], also["catoni"]
-    for name, complexity in INEQUALITIES.items():
-        if also[name] < 1:
-            _check_inverse(f"also.{name}", c, also[name], complexity(nats, m, share).hi)
-    if pinsker < 1:
-        implied = risk + (INEQUALITIES["mcallester"](nats, m, share) / 2).sqrt()
-        _at_least("also.pinsker", pinsker, implied.hi, "the risk and the KL")
-    if catoni["value"] < 1:
-        beta = Interval(catoni["beta_index"] + 10) / 20
-        paid = (nats + _index_cost(catoni["beta_index"]) + (ONE / share).ln()) / m
-        implied = (risk + beta * paid) / (ONE - ONE / (beta * 2))
-        _at_least("also.catoni.value", catoni["value"], implied.hi, "the risk and the KL")
-    if also["held_out"] is not None:
-        n, errors, upper = (also["held_out"][name] for name in ("n", "errors", "upper"))
+    also, m, share, risk = c.also, c.data.m, c.budget.pac_bayes, Interval(c.risk.upper)
+    if c.claim.predictor == "gibbs":
+        for name, complexity in INEQUALITIES.items():
+            _check_limit(f"also.{name}", risk, also[name], complexity(nats, m, share).hi)
+        index, beta = also.catoni.beta_index, Interval(also.catoni.beta_index + 10) / 20
+        paid = nats + _index_cost(index) + (ONE / share).ln()
+        catoni = (beta * paid / m + risk) / (ONE - ONE / (beta * 2))
+        pinsker = (INEQUALITIES["mcallester"](nats, m, share) / 2).sqrt() + risk
+        _at_least("also.catoni.value", also.catoni.value, min(catoni.hi, ONE.hi))
+        _at_least("also.pinsker", also.pinsker, min(pinsker.hi, ONE.hi))
+    if also.held_out is not None:
+        n, errors, upper = also.held_out.n, also.held_out.errors, also.held_out.upper
         _require(errors <= n, "also.held_out.errors is larger than its n")
-        enough = upper == 1 or (upper > 0 and _binomial_upper(errors, n, upper) <= delta)
+        enough = upper == 1 or _binomial_upper(errors, n, upper) <= c.claim.delta
         _require(enough, f"also.held_out.upper is {upper}: too small for its errors, n and delta")
-
-
-INEQUALITIES: dict[str, Callable[[Interval, int, Number], Interval]] = {  # nats, m, δ: complexity
-    "mcallester": lambda nats, m, delta: (nats + (Interval(m) / delta).ln()) / (m - 1),
-    "maurer": lambda nats, m, delta: (nats + (Interval(m).sqrt() * 2 / delta).ln()) / m,
-}
-PREDICTORS = {"gibbs": "the randomised predictor (fresh weights for every prediction)"}
-
-
-def sentence(certificate: Record) -> str:
-    """The claim in words."""
-    claim, m = certificate["claim"], certificate["data"]["m"]
-    risk, confidence = _percents(claim)
-    return (
-        f"With probability at least {confidence} % over the draw of the {m} training examples and "
-        f"the Monte Carlo draws, the {claim['loss']} error of {PREDICTORS[claim['predictor']]} on "
-        f"new data from the same distribution is at most {risk} %."
-    )
-
-
-def _percents(claim: Record) -> tuple[Decimal, str]:
-    """The risk, rounded up, and the confidence, rounded down."""
-    risk, delta = (UP.multiply(Decimal(str(claim[x])), 100) for x in ("risk_bound", "delta"))
-    confidence = 100 - UP.quantize(delta, Decimal("0.0001"))
-    return UP.quantize(risk, Decimal("0.01")), f"{confidence.normalize():f}"
 
 
 def _check_certificate(c: Record) -> None:
     _check_shape("certificate", c, "")
-    spent, delta = sum(map(Fraction, c["budget"].values())), Fraction(c["claim"]["delta"])
+    spent, delta = sum(map(Fraction, c.budget.values())), Fraction(c.claim.delta)
     _require(spent == delta, f"the budget adds up to {float(spent)} and not to {float(delta)}")
-    _require(c["data"]["classes"] >= 2, "data.classes must be at least 2")
-    _require(c["data"]["m"] >= 8, "data.m must be at least 8: Maurer's inequality needs it")
-    _check_choices(c["prior"])
-    _check_kl(c, _groups(c))
+    bound, predictor, (factor, networks) = c.bound, c.claim.predictor, FACTORS[c.claim.predictor]
+    draw, gibbs = predictor == "draw", predictor == "gibbs"
+    signs = {c.kl.method == "drawn", c.risk.sampler == "whole-set", not c.budget.risk}
+    others = {c.also[name] is not None for name in (*INEQUALITIES, "pinsker", "catoni")}
+    own = signs == {draw} and others == {gibbs} and (draw or gibbs or c.also.held_out is None)
+    _require(own, f"kl, risk, budget.risk and also must be those of claim.predictor {predictor}")
+    _require(not draw or bound.inequality == "maurer", "bound.inequality of a draw must be maurer")
+    _check_prior(c)
+    _check_kl(c, networks)
     _check_risk(c)
-    nats = Interval(c["prior"]["trials"]).ln() + c["kl"]["upper"]
-    for entry in [*c["prior"]["variances"], *c["prior"]["choices"]]:
-        nats += _index_cost(entry["index"])
-    bound, complexity = c["bound"], INEQUALITIES[c["bound"]["inequality"]]
-    implied = complexity(nats, c["data"]["m"], c["budget"]["pac_bayes"]).hi
-    _at_least("bound.complexity", bound["complexity"], implied, "the KL, the choices and m")
-    _check_inverse("bound.value", c, bound["value"], bound["complexity"])
-    _at_least("claim.risk_bound", c["claim"]["risk_bound"], bound["value"], "its parts")
+    nats = Interval(c.prior.trials).ln() + Interval(c.kl.upper) * networks
+    nats = sum((_index_cost(x.index) for x in (*c.prior.variances, *c.prior.choices)), nats)
+    complexity = INEQUALITIES[bound.inequality](nats, c.data.m, c.budget.pac_bayes)
+    _at_least("bound.complexity", bound.complexity, complexity.hi)
+    _check_limit("bound.value", Interval(c.risk.upper), bound.value, bound.complexity)
+    _at_least("claim.risk_bound", c.claim.risk_bound, min(UP.multiply(bound.value, factor), ONE.hi))
     _check_also(c, nats)
-    _require(c["claim"]["sentence"] == sentence(c), "claim.sentence is not what the numbers say")
+    _require(c.claim.sentence == sentence(c), "claim.sentence is not what the numbers say")
 
 
-@dataclass(frozen=True)
-class Verdict:
+def sentence(certificate: dict[str, Any]) -> str:
+    """The claim in words, the risk rounded up and the confidence down."""
+    claim, kind = certificate["claim"], certificate["claim"]["predictor"].partition("-")[0]
+    over = f"the {certificate['data']['m']} training examples"
+    if certificate["prior"]["center"]["kind"] == "learned":
+        over += " that the prior did not learn from"
+    over += " and of the network" if kind == "draw" else " and the Monte Carlo draws"
+    risk, delta = (UP.multiply(Decimal(str(claim[x])), 100) for x in ("risk_bound", "delta"))
+    confidence = f"{(100 - UP.quantize(delta, Decimal('0.0001'))).normalize():f}"
+    words = f"With probability at least {confidence} % over the draw of {over}, the {claim['loss']}"
+    return f"{words} error of {SUBJECTS[kind]} is at most {UP.quantize(risk, Decimal('0.01'))} %."
+
+
+class Verdict(NamedTuple):
     """What became of one certificate: accepted, or the reason why not."""
 
     accepted: bool
@@ -445,31 +446,31 @@ class Verdict:
 def check(content: str | bytes, max_risk: Decimal = Decimal(1), sha256: str = "") -> Verdict:
     """The verdict on a certificate's text; with `sha256`, on its being for that checkpoint."""
     try:
-        c = _read(content)
+        if len(content) > MAX_BYTES:
+            raise ValueError(f"larger than {MAX_BYTES >> 20} MiB")
+        c = READER.decode(content.decode() if isinstance(content, bytes) else content)
         _check_certificate(c)
-        risk_bound, delta = Decimal(c["claim"]["risk_bound"]), Decimal(c["claim"]["delta"])
+        risk_bound, delta = Decimal(c.claim.risk_bound), Decimal(c.claim.delta)
         _require(risk_bound <= max_risk, f"its risk bound {risk_bound} is over {max_risk}")
-        _require(sha256 in ("", c["model"]["checkpoint_sha256"]), "it is for another checkpoint")
+        _require(sha256 in ("", c.model.checkpoint_sha256), "it is for another checkpoint")
     except Rejected as error:
         return Verdict(False, str(error), 1)
     except (ArithmeticError, RecursionError):
         return Verdict(False, "its numbers are out of range, or it is nested too deep", 1)
     except ValueError as error:  # not JSON, or not UTF-8
         return Verdict(False, f"not JSON: {error}", 2)
-    risk, confidence = _percents(c["claim"])
-    summary = f"risk ≤ {risk} % with probability ≥ {confidence} % "
-    summary += f"({c['data']['name'][:50]}, m = {c['data']['m']}, {c['model']['posterior']})"
+    which = {"gibbs": "", "draw": ", one drawn network"}.get(c.claim.predictor, ", vote")
+    words = f"{c.data.name[:50]}, m = {c.data.m}, {c.model.posterior}{which}"
+    said = c.claim.sentence.split()  # With probability at least x % … is at most y %.
+    summary = f"risk ≤ {said[-2]} % with probability ≥ {said[4]} % ({words})"
     return Verdict(True, "", 0, risk_bound, delta, summary)
 
 
 def check_file(path: str, max_risk: Decimal = Decimal(1), checkpoint: str = "") -> Verdict:
     """The verdict on a file and, with `checkpoint`, on its being for that other file."""
     try:
-        sha256 = ""
-        if checkpoint:
-            with open(checkpoint, "rb") as stream:
-                sha256 = hashlib.file_digest(stream, "sha256").hexdigest()
-        with open(path, "rb") as stream:
+        with open(path, "rb") as stream, open(checkpoint or path, "rb") as other:
+            sha256 = hashlib.file_digest(other, "sha256").hexdigest() if checkpoint else ""
             return check(stream.read(MAX_BYTES + 1), max_risk, sha256)
     except OSError as error:
         return Verdict(False, f"{error.filename} cannot be read: {error.strerror}", 2)

@@ -25,9 +25,12 @@ __all__ = [
     "Choice",
     "Claim",
     "Data",
+    "DrawnGroup",
+    "DrawnRatio",
     "ExactKL",
     "HeldOut",
     "KLGroup",
+    "LearnedCenter",
     "Made",
     "Model",
     "MonteCarloGroup",
@@ -38,6 +41,7 @@ __all__ = [
     "Seeds",
     "Tail",
     "Variance",
+    "WholeSetRisk",
 ]
 
 T = TypeVar("T")
@@ -82,6 +86,8 @@ class Model:
 
 @dataclass(frozen=True)
 class Center:
+    """A random initialisation."""
+
     kind: str
     initializer: str
     seed: int
@@ -89,8 +95,30 @@ class Center:
 
 
 @dataclass(frozen=True)
+class LearnedCenter:
+    """A network trained on a part of the examples, which the certificate does not count.
+
+    `examples_sha256` is the digest of that part, `errors` those of the centre itself on the
+    examples that are counted, and `training` says how it was trained.
+    """
+
+    kind: str
+    examples: int
+    learned_from: int
+    split_seed: int
+    split_sha256: str
+    examples_sha256: str
+    errors: int
+    training: dict[str, Any]
+    sha256: str
+
+
+@dataclass(frozen=True)
 class Variance:
-    """A prior variance c·exp(−index/b) and the layers that share it."""
+    """A prior variance c·exp(−index/b) and the layers that share it.
+
+    The index is 0 where a learned prior brought the variance with it, for nothing.
+    """
 
     layers: tuple[str, ...]
     parameters: int
@@ -119,7 +147,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Prior:
-    center: Center
+    center: Center | LearnedCenter
     variances: tuple[Variance, ...]
     choices: tuple[Choice, ...]
     trials: int
@@ -183,8 +211,29 @@ class MonteCarloKL:
 
 
 @dataclass(frozen=True)
+class DrawnGroup:
+    """‖w − Θ0‖² of the drawn weights, ‖ε‖² of the noise they came from, and ln|det|."""
+
+    distance_sq: float
+    noise_sq: float
+    log_det: float
+
+
+@dataclass(frozen=True)
+class DrawnRatio:
+    """ln(dq/dp) at the weights that were drawn, in the place of a KL; it may be negative."""
+
+    method: str
+    upper: float
+    groups: tuple[DrawnGroup, ...]
+
+
+@dataclass(frozen=True)
 class PerExampleRisk:
-    """Every draw is one example under weights of its own."""
+    """Every draw is one example under weights of its own.
+
+    For a vote by the tandem loss, an error is here, and in the next, one of two networks at once.
+    """
 
     sampler: str
     draws: int
@@ -202,6 +251,16 @@ class PerWeightsRisk:
     batch: int
     limit: str
     counts: tuple[tuple[int, int], ...]
+    upper: float
+
+
+@dataclass(frozen=True)
+class WholeSetRisk:
+    """The errors of one drawn network on all m examples; the digest is that of its weights."""
+
+    sampler: str
+    errors: int
+    weights_sha256: str
     upper: float
 
 
@@ -227,12 +286,15 @@ class HeldOut:
 
 @dataclass(frozen=True)
 class Also:
-    """Other bounds from the same figures: for information, not part of the claim."""
+    """Other bounds from the same figures: for information, not part of the claim.
 
-    mcallester: float
-    maurer: float
-    pinsker: float
-    catoni: Catoni
+    All but the last speak of the Gibbs predictor alone, and are null for any other.
+    """
+
+    mcallester: float | None
+    maurer: float | None
+    pinsker: float | None
+    catoni: Catoni | None
     held_out: HeldOut | None
 
 
@@ -263,8 +325,8 @@ class Certificate:
     data: Data
     model: Model
     prior: Prior
-    kl: ExactKL | MonteCarloKL
-    risk: PerExampleRisk | PerWeightsRisk
+    kl: ExactKL | MonteCarloKL | DrawnRatio
+    risk: PerExampleRisk | PerWeightsRisk | WholeSetRisk
     bound: Bound
     also: Also
     seeds: Seeds
@@ -300,18 +362,22 @@ class Certificate:
             raise BadInput(f"not a certificate of the format {checker.FORMAT}")
         return _build(cls, {name: record[name] for name in record if name != "format"}, "")
 
-    def save(self, path: Path) -> None:
+    def save(self, path: Path | str) -> None:
         """Write the certificate to a file, whole or not at all."""
         content = self.to_json().encode()
-        write_whole(path, lambda stream: stream.write(content))
+        write_whole(Path(path), lambda stream: stream.write(content))
 
 
 # Which dataclass each value of a field in checker.VARIANTS selects.
 _VARIANTS: dict[str, type[Any]] = {
+    "initialization": Center,
+    "learned": LearnedCenter,
     "exact": ExactKL,
     "monte-carlo": MonteCarloKL,
+    "drawn": DrawnRatio,
     "per-example": PerExampleRisk,
     "per-weights": PerWeightsRisk,
+    "whole-set": WholeSetRisk,
 }
 
 
@@ -343,10 +409,11 @@ def _value(hint: Any, value: Any, path: str) -> Any:
 
 def _option(options: tuple[Any, ...], value: Any, path: str) -> Any:
     """The one of a union's types that a value is to be read as."""
-    if path in checker.VARIANTS:
-        name = value.get(checker.VARIANTS[path]) if isinstance(value, dict) else None
+    if all(map(dataclasses.is_dataclass, options)):
+        selector = checker.VARIANTS[path.rpartition(".")[2]]
+        name = value.get(selector) if isinstance(value, dict) else None
         option = _VARIANTS.get(name) if isinstance(name, str) else None
         if option not in options:
-            raise BadInput(f"not a certificate: {path}.{checker.VARIANTS[path]} is not known")
+            raise BadInput(f"not a certificate: {path}.{selector} is not known")
         return option
     return type(value) if type(value) in options else options[0]

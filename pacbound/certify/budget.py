@@ -7,7 +7,7 @@ from decimal import Decimal, InvalidOperation, localcontext
 
 from pacbound.errors import BadInput
 
-__all__ = ["Shares", "parse_delta", "split"]
+__all__ = ["Shares", "parse_delta", "split", "undivided"]
 
 
 @dataclass(frozen=True)
@@ -30,6 +30,11 @@ def parse_delta(text: str) -> Decimal:
     if not Decimal("1e-50") < delta or len(delta.as_tuple().digits) > 15:
         raise BadInput(f"delta must be above 1e-50 and have at most 15 digits, not {text}")
     return delta
+
+
+def undivided(delta: Decimal) -> Shares:
+    """All of δ for the inequality, where nothing is sampled."""
+    return Shares(pac_bayes=delta, risk=Decimal(0), kl=Decimal(0))
 
 
 def split(delta: Decimal, exact_kl: bool) -> Shares:

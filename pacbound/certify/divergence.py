@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from pacbound.certify.chunks import Report, over_chunks, silent
+from pacbound.certify.outward import grouped, log_det_below, sum_above
 from pacbound.flows import certified_norm
 from pacbound.networks.stochastic import StochasticNetwork
 from pacbound.posteriors import Posterior
@@ -50,13 +51,12 @@ def exact_primitives(
 ) -> list[ExactPrimitives]:
     """The primitives of every group of Gaussian posteriors."""
     groups = []
-    for layers, members in _groups(copy.deepcopy(network).double(), center, grouping):
+    for layers, members in grouped(copy.deepcopy(network).double(), center, grouping):
         d = sum(q.mean.numel() for q, _ in members)
         trace = sum(float(q.trace()) for q, _ in members)
         distance = sum(float((q.mean - part).square().sum()) for q, part in members)
-        groups.append(
-            ExactPrimitives(layers, d, _up(trace, d), _up(distance, d), _log_det_below(members))
-        )
+        sums = sum_above(trace, d), sum_above(distance, d)
+        groups.append(ExactPrimitives(layers, d, *sums, log_det_below(members)))
     return groups
 
 
@@ -75,7 +75,7 @@ def sampled_primitives(
 
     def work(own: StochasticNetwork, number: int) -> list[list[float]]:
         source = Noise(derive("kl samples", seed, number))
-        groups = _groups(own, center, grouping)
+        groups = grouped(own, center, grouping)
         return [
             [_squared_distance(members, source) for _, members in groups]
             for _ in range(min(CHUNK, samples - number * CHUNK))
@@ -85,31 +85,20 @@ def sampled_primitives(
     results = over_chunks("sampling the KL", precise, chunks, work, workers, report)
     squares = [row for rows in results for row in rows]  # (samples, groups)
     primitives = []
-    for place, (layers, members) in enumerate(_groups(precise, center, grouping)):
+    for place, (layers, members) in enumerate(grouped(precise, center, grouping)):
         d = sum(q.mean.numel() for q, _ in members)
         mean = math.fsum(row[place] for row in squares) / samples
         primitives.append(
             SampledPrimitives(
                 layers,
                 d,
-                _up(mean, d),
+                sum_above(mean, d),
                 max(q.lipschitz(certified_norm) for q, _ in members),
-                _up(math.sqrt(_squared_distance(members, None)), d),
-                _log_det_below(members),
+                sum_above(math.sqrt(_squared_distance(members, None)), d),
+                log_det_below(members),
             )
         )
     return primitives
-
-
-def _groups(
-    network: StochasticNetwork, center: Mapping[str, Tensor], grouping: str
-) -> list[tuple[tuple[str, ...], list[tuple[Posterior, Tensor]]]]:
-    """The layers of every group, with their posteriors and centres in float64."""
-    posteriors = list(network.posteriors(center))
-    return [
-        (tuple(layers), [(q, part.double()) for name, q, part in posteriors if name in layers])
-        for layers in network.variance_groups(grouping)
-    ]
 
 
 def _squared_distance(members: list[tuple[Posterior, Tensor]], source: Noise | None) -> float:
@@ -122,29 +111,3 @@ def _squared_distance(members: list[tuple[Posterior, Tensor]], source: Noise | N
             standard_normal = source.normal(*q.shape, dtype=torch.float64)
         total += float((q.sample(standard_normal) - part).square().sum())
     return total
-
-
-def _rounding(terms: int) -> float:
-    """A bound on the relative error of a float64 sum of so many non-negative terms.
-
-    n additions in any order err by at most (n−1)u/(1−(n−1)u), u = 2⁻⁵³ (Higham, "Accuracy and
-    Stability of Numerical Algorithms", section 4.2). The terms themselves come from products with
-    matrices of far fewer columns and a few squares and exponentials of one rounding each: twice u
-    and the added 1000 cover them.
-    """
-    return (terms + 1000) * 2.0**-52
-
-
-def _up(total: float, terms: int) -> float:
-    return math.nextafter(total * (1 + _rounding(terms)), math.inf)
-
-
-def _log_det_below(members: list[tuple[Posterior, Tensor]]) -> float:
-    """log|det| less the rounding error of its sum, whose terms may have both signs."""
-    total = error = 0.0
-    for q, _ in members:
-        d = q.mean.numel()
-        magnitude = d * sum(float(scale.log().abs().max()) for scale in q.scales())
-        total += float(q.log_det())
-        error += magnitude * _rounding(d)
-    return total - error - abs(total) * _rounding(len(members))

@@ -10,10 +10,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
 
 import torch
-from numpy.typing import NDArray
+from torch import nn
 
 from pacbound import __version__
 from pacbound.bounds.maurer import SMALLEST_M
@@ -25,8 +24,10 @@ from pacbound.certificate.format import (
     Choice,
     Claim,
     Data,
+    DrawnRatio,
     ExactKL,
     HeldOut,
+    LearnedCenter,
     Made,
     Model,
     MonteCarloKL,
@@ -35,21 +36,28 @@ from pacbound.certificate.format import (
     Prior,
     Seeds,
     Variance,
+    WholeSetRisk,
 )
-from pacbound.certify.budget import Shares, split
+from pacbound.certify.budget import Shares, split, undivided
 from pacbound.certify.chunks import Report, silent
 from pacbound.certify.conclude import (
     INEQUALITIES,
     LIMITS,
     TAILS,
     bound,
+    claimed,
+    drawn_bound,
+    drawn_ratio,
     exact_kl,
     held_out_limit,
     per_example_risk,
     per_weights_risk,
     sampled_kl,
+    vote_bound,
+    whole_set_risk,
 )
 from pacbound.certify.divergence import exact_primitives, sampled_primitives
+from pacbound.certify.drawn import draw_network, draw_seed, errors_of
 from pacbound.certify.risk import BATCH, Examples, errors_per_example, errors_per_weights
 from pacbound.data import Dataset
 from pacbound.errors import BadInput, unknown_name
@@ -60,12 +68,21 @@ from pacbound.recipes.choices import declared_trials, prior_choices
 from pacbound.recipes.commands import train_command
 from pacbound.seeds import derive
 from pacbound.training.checkpoints import Checkpoint, restore_posterior
+from pacbound.training.learned_prior import learn_prior, prior_settings
 from pacbound.training.log import TrainingLog, log_path
-from pacbound.training.problem import Problem, build, network_inputs
+from pacbound.training.networks import network_inputs
+from pacbound.training.problem import Problem, build
+from pacbound.training.split import Split, split_of
 
-__all__ = ["Request", "certify", "posterior_of"]
+__all__ = ["PREDICTORS", "Request", "certify", "posterior_of", "replay_prior"]
 
 DERIVATION = "sha256 of the purpose, the checkpoint's digest and the data's digest; then of chunks"
+PREDICTORS = {  # and the inequalities that hold for each, its default first
+    "gibbs": ("mcallester", "maurer"),
+    "draw": ("maurer",),
+    "vote-gibbs": ("maurer", "mcallester"),
+    "vote-tandem": ("maurer", "mcallester"),
+}
 
 
 @dataclass(frozen=True)
@@ -73,7 +90,8 @@ class Request:
     """What is asked of a certification, fixed before anything is sampled."""
 
     delta: Decimal
-    inequality: str = "mcallester"
+    predictor: str = "gibbs"
+    inequality: str = ""  # "": the predictor's default
     tail: str = "gaussian"  # of a sampled KL
     limit: str = "betting"  # of a risk from sampled weights
     draws: int = 5_000_000  # at least so many of single examples, in whole passes over the data
@@ -81,72 +99,167 @@ class Request:
     samples: int = 10_000  # of the KL, where it is not exact
     trials: int | None = None  # declared by the user; the recipe's own at the least
     allow_other_data: bool = False
+    replay_prior: bool = False  # train a learned prior again, and compare
     workers: int = 1
     command: str = ""
 
     def __post_init__(self) -> None:
         for kind, name, valid in (
-            ("inequality", self.inequality, INEQUALITIES),
+            ("predictor", self.predictor, PREDICTORS),
+            ("inequality", self.inequality or "maurer", INEQUALITIES),
             ("tail", self.tail, TAILS),
             ("limit", self.limit, LIMITS),
         ):
             if name not in valid:
                 raise unknown_name(kind, name, valid)
+        if self.inequality and self.inequality not in PREDICTORS[self.predictor]:
+            raise BadInput(
+                f"inequality {self.inequality} speaks of the Gibbs predictor; for one drawn "
+                "network use maurer"
+            )
 
 
-def certify(path: Path, data: Dataset, request: Request, report: Report = silent) -> Certificate:
+@dataclass(frozen=True)
+class _Evidence:
+    """What a bound is concluded from, in the form of a certificate's parts."""
+
+    shares: Shares
+    variances: tuple[Variance, ...]
+    kl: ExactKL | MonteCarloKL | DrawnRatio
+    risk: PerExampleRisk | PerWeightsRisk | WholeSetRisk
+    held_out: HeldOut | None
+    seeds: Seeds
+
+
+def certify(
+    path: Path,
+    data: Dataset,
+    request: Request,
+    report: Report = silent,
+    module: nn.Module | None = None,
+) -> Certificate:
     """Issue the certificate of a checkpoint on its training data.
 
     Nothing is trusted but the posterior's parameters: the prior is made again from its seed, its
     variance put on the grid, m counted, the data hashed, and KL computed in float64.
+
+    Arguments:
+        module: The user's own network, where the checkpoint is of one.
     """
     start = time.monotonic()
-    if data.m < SMALLEST_M:
-        raise BadInput(f"{data.name} has {data.m} examples; the bound needs at least {SMALLEST_M}")
     checkpoint = Checkpoint.load(path)
     settings = checkpoint.settings
+    split = split_of(settings, data.m)
+    counted = split.counted_data(data)
+    if counted.m < SMALLEST_M:
+        raise BadInput(f"{counted.m} examples are counted; the bound needs {SMALLEST_M} or more")
     if settings.posterior == "point":
         raise BadInput("a point has no noise: its KL to any prior is infinite, so is its bound")
     if settings.batch_norm:
         raise BadInput("batch normalisation learns statistics of the data outside the posterior")
-    problem = posterior_of(checkpoint, data, request.allow_other_data)
+    if checkpoint.learned_prior is not None and checkpoint.data["sha256"] != data.sha256:
+        raise BadInput(
+            f"the checkpoint's prior learned from a part of other data than this {data.name}; "
+            "nothing says that the examples here are not among those"
+        )
+    problem = posterior_of(checkpoint, data, request.allow_other_data, module)
+    if request.replay_prior:
+        replay_prior(checkpoint, data, report, module)
     training = train_command(settings, path)  # refused now, if at all, and not after sampling
     digest = file_digest(path)
-    seeds = {
-        purpose: derive(purpose, digest, data.sha256) for purpose in ("kl", "risk", "held out")
-    }
-    sampled = not all(q.is_gaussian for _, q, _ in problem.network.posteriors(problem.center))
-    shares = split(request.delta, exact_kl=not sampled)
-    variances, kl = _divergence(problem, settings, shares, request, sampled, seeds["kl"], report)
-    risk, held_out = _risk(problem, settings, data, shares, request, seeds, report)
+    evidence = _of_one_draw if request.predictor == "draw" else _of_gibbs
+    found = evidence(problem, settings, data, counted, request, digest, report)
     prior = Prior(
-        center=Center(
-            "initialization", settings.initializer, settings.prior_seed, checkpoint.prior_sha256
-        ),
-        variances=variances,
+        center=_center(checkpoint, split, data, problem),
+        variances=found.variances,
         choices=tuple(Choice(**entry) for entry in prior_choices(settings)),
         trials=declared_trials(settings, request.trials),
     )
-    value, also = bound(
-        data.m, prior, kl.upper, risk.upper, shares.pac_bayes, request.inequality, held_out
-    )
+    kl, risk, shares = found.kl, found.risk, found.shares
+    paid = counted.m, prior, kl.upper, risk.upper, shares.pac_bayes
+    predictor = request.predictor
+    inequality = request.inequality or PREDICTORS[predictor][0]
+    if predictor == "gibbs":
+        value, also = bound(*paid, inequality, found.held_out)
+        claim = value.value
+    elif predictor == "draw":
+        value, also = drawn_bound(*paid, found.held_out)
+        claim = value.value
+    else:
+        value, also = vote_bound(*paid, inequality, predictor, found.held_out)
+        claim = claimed(predictor, value.value)
     certificate = Certificate(
-        claim=Claim(value.value, float(request.delta)),
+        claim=Claim(claim, float(request.delta), predictor=predictor),
         budget=Budget(float(shares.pac_bayes), float(shares.risk), float(shares.kl)),
-        data=Data(data.name, data.m, data.classes, data.sha256),
+        data=Data(data.name, counted.m, data.classes, data.sha256),
         model=Model(settings.recipe, settings.posterior, problem.network.parameter_count(), digest),
         prior=prior,
         kl=kl,
         risk=risk,
         bound=value,
         also=also,
-        seeds=Seeds(DERIVATION, seeds["risk"], seeds["kl"] if sampled else None),
-        made=_made(settings, path, training, request.command, time.monotonic() - start),
+        seeds=found.seeds,
+        made=_made(checkpoint, path, training, request.command, time.monotonic() - start),
     ).in_words()
     verdict = checker.check(certificate.to_json())
     if not verdict.accepted:
         raise RuntimeError(f"the issuer and the checker disagree: {verdict.reason}")
     return certificate
+
+
+def _of_one_draw(
+    problem: Problem,
+    settings: Settings,
+    data: Dataset,
+    counted: Dataset,
+    request: Request,
+    digest: str,
+    report: Report,
+) -> _Evidence:
+    """The log-density ratio at one draw, and its errors on every example: nothing is sampled."""
+    seed = draw_seed(digest, data.sha256)
+    drawn = draw_network(problem.network, problem.center, settings.variance_groups, seed)
+    problem.plain.load_state_dict(drawn.weights)
+    train, test = _examples(settings, counted)
+    variances, ratio = drawn_ratio(drawn.groups, problem.variances)
+    report("counting errors", 0, 1)
+    errors = errors_of(problem.plain, train)
+    risk = whole_set_risk(errors, counted.m, tensors_digest(drawn.weights))
+    held_out = None
+    if test is not None:
+        held_out = held_out_limit(errors_of(problem.plain, test), len(test[1]), request.delta)
+    report("counting errors", 1, 1)
+    seeds = Seeds(DERIVATION, seed)
+    return _Evidence(undivided(request.delta), variances, ratio, risk, held_out, seeds)
+
+
+def _of_gibbs(
+    problem: Problem,
+    settings: Settings,
+    data: Dataset,
+    counted: Dataset,
+    request: Request,
+    digest: str,
+    report: Report,
+) -> _Evidence:
+    """The KL and the risk of the randomised predictor, where needed with their shares of δ."""
+    seeds = {
+        purpose: derive(purpose, digest, data.sha256) for purpose in ("kl", "risk", "held out")
+    }
+    sampled = not all(q.is_gaussian for _, q, _ in problem.network.posteriors(problem.center))
+    shares = split(request.delta, exact_kl=not sampled)
+    variances, kl = _divergence(problem, settings, shares, request, sampled, seeds["kl"], report)
+    risk, held_out = _risk(problem, settings, counted, shares, request, seeds, report)
+    published = Seeds(DERIVATION, seeds["risk"], seeds["kl"] if sampled else None)
+    return _Evidence(shares, variances, kl, risk, held_out, published)
+
+
+def _examples(settings: Settings, data: Dataset) -> tuple[Examples, Examples | None]:
+    """The training and the test examples as the network sees them."""
+    train = network_inputs(settings, data.train_inputs), torch.from_numpy(data.train_labels)
+    if data.test_inputs is None or data.test_labels is None:
+        return train, None
+    return train, (network_inputs(settings, data.test_inputs), torch.from_numpy(data.test_labels))
 
 
 def _divergence(
@@ -160,11 +273,11 @@ def _divergence(
 ) -> tuple[tuple[Variance, ...], ExactKL | MonteCarloKL]:
     network, center, grouping = problem.network, problem.center, settings.variance_groups
     if not sampled:
-        return exact_kl(exact_primitives(network, center, grouping))
+        return exact_kl(exact_primitives(network, center, grouping), problem.variances)
     groups = sampled_primitives(
         network, center, grouping, request.samples, seed, request.workers, report
     )
-    return sampled_kl(groups, request.samples, shares.kl, request.tail)
+    return sampled_kl(groups, request.samples, shares.kl, request.tail, problem.variances)
 
 
 def _risk(
@@ -180,18 +293,18 @@ def _risk(
 
     Every test example is judged once, by weights of its own.
     """
-
-    def examples(inputs: NDArray[Any], labels: NDArray[Any]) -> Examples:
-        return network_inputs(settings, inputs), torch.from_numpy(labels)
-
     network, workers = problem.network, request.workers
-    train = examples(data.train_inputs, data.train_labels)
-    test = None
-    if data.test_inputs is not None and data.test_labels is not None:
-        test = examples(data.test_inputs, data.test_labels)
-    if network.draws_per_example():
+    at_once = checker.FACTORS[request.predictor][1]
+    train, test = _examples(settings, data)
+    if request.predictor != "gibbs":
+        test = None  # the errors of one network at a time are not those of their vote
+    # A certificate does not show how a module of one's own uses its weights, so that a checker
+    # could not tell whether examples have their own: its risk is sampled in the way of all.
+    if network.draws_per_example() and settings.network != "module":
         passes = math.ceil(request.draws / data.m)
-        errors = errors_per_example(network, train, passes, seeds["risk"], workers, report)
+        errors = errors_per_example(
+            network, train, passes, seeds["risk"], workers, report, at_once=at_once
+        )
         risk: PerExampleRisk | PerWeightsRisk
         risk = per_example_risk(errors, passes * data.m, shares.risk)
         if test is None:
@@ -200,14 +313,20 @@ def _risk(
         return risk, held_out_limit(wrong, len(test[1]), request.delta)
     batch = min(BATCH, data.m)
     counts, (wrong, tested) = errors_per_weights(
-        network, train, test, request.weights, batch, seeds["risk"], workers, report
+        network, train, test, request.weights, batch, seeds["risk"], workers, report, at_once
     )
     risk = per_weights_risk(counts, batch, shares.risk, request.limit)
     return risk, held_out_limit(wrong, tested, request.delta) if tested else None
 
 
-def posterior_of(checkpoint: Checkpoint, data: Dataset, allow_other_data: bool = False) -> Problem:
+def posterior_of(
+    checkpoint: Checkpoint,
+    data: Dataset,
+    allow_other_data: bool = False,
+    module: nn.Module | None = None,
+) -> Problem:
     """The checkpoint's network and the prior's centre, made anew and compared with its digest."""
+    learned = checkpoint.learned_prior
     if checkpoint.data["sha256"] != data.sha256 and not allow_other_data:
         raise BadInput(
             f"the checkpoint was trained on other data than this {data.name} (its sha256 begins "
@@ -220,26 +339,81 @@ def posterior_of(checkpoint: Checkpoint, data: Dataset, allow_other_data: bool =
             f"the checkpoint is for {described[0]} classes and inputs of shape {described[1]}; "
             f"{data.name} has {data.classes} and {data.input_shape}"
         )
-    problem = build(checkpoint.settings, data)
-    if tensors_digest(problem.center) != checkpoint.prior_sha256:
+    settings = checkpoint.settings
+    if (settings.prior_fraction > 0) != (learned is not None):
+        raise BadInput("the checkpoint's settings and its prior differ on whether it was learned")
+    problem = build(settings, data, module, learned)
+    if problem.prior_sha256 != checkpoint.prior_sha256:
+        made = f"prior's seed {settings.prior_seed} does" if learned is None else "weights do"
         raise BadInput(
-            f"the prior's seed {checkpoint.settings.prior_seed} does not give the prior that the "
-            "checkpoint records: its digest differs"
+            f"the {made} not give the prior that the checkpoint records: its digest differs"
         )
     restore_posterior(problem.network, checkpoint.posterior)
     return problem
 
 
-def _made(settings: Settings, path: Path, training: str, command: str, seconds: float) -> Made:
+def replay_prior(
+    checkpoint: Checkpoint,
+    data: Dataset,
+    report: Report = silent,
+    module: nn.Module | None = None,
+) -> None:
+    """Train a learned prior again, on its part of the examples alone; refuse any other."""
+    recorded = checkpoint.learned_prior
+    if recorded is None:
+        raise BadInput("there is no prior to train again: the checkpoint's did not learn from data")
+    again = learn_prior(
+        checkpoint.settings,
+        split_of(checkpoint.settings, data.m).learned_data(data),
+        on_step=lambda at: report(
+            "training the prior again",
+            (at.epoch - 1) * at.steps + at.step,
+            at.epochs * at.steps,
+        ),
+        module=module,
+        threads=recorded.threads,
+    )
+    if again.sha256 != recorded.sha256:
+        raise BadInput(
+            "the prior, trained again from its seed on its part of the examples, is another: "
+            f"its sha256 begins {again.sha256[:12]}, not {recorded.sha256[:12]}"
+        )
+
+
+def _center(
+    checkpoint: Checkpoint, split: Split, data: Dataset, problem: Problem
+) -> Center | LearnedCenter:
+    settings, learned = checkpoint.settings, checkpoint.learned_prior
+    if learned is None:
+        digest = checkpoint.prior_sha256
+        return Center("initialization", settings.initializer, settings.prior_seed, digest)
+    problem.plain.load_state_dict(learned.center)
+    counted, _ = _examples(settings, split.counted_data(data))
+    return LearnedCenter(
+        kind="learned",
+        examples=split.examples,
+        learned_from=len(split.learned),
+        split_seed=settings.split_seed,
+        split_sha256=split.sha256,
+        examples_sha256=split.learned_data(data).sha256,
+        errors=errors_of(problem.plain, counted),
+        training={**prior_settings(settings), "threads": learned.threads},
+        sha256=learned.sha256,
+    )
+
+
+def _made(checkpoint: Checkpoint, path: Path, training: str, command: str, seconds: float) -> Made:
     epochs = TrainingLog(log_path(path)).records()
+    learned = checkpoint.learned_prior
+    before = learned.seconds if learned is not None else 0.0
     return Made(
         pacbound=__version__,
         python=platform.python_version(),
         torch=str(torch.__version__),
         date=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         training_command=training,
-        training_seconds=round(epochs[-1].seconds, 1) if epochs else None,
+        training_seconds=round(before + epochs[-1].seconds, 1) if epochs else None,
         command=command,
         seconds=round(seconds, 1),
-        settings=settings.to_mapping(),
+        settings=checkpoint.settings.to_mapping(),
     )

@@ -35,6 +35,16 @@ def is_error(logits: Tensor, labels: Tensor) -> Tensor:
     return ~(margin > TIE * logits.abs().max(1).values)
 
 
+def _all_err(
+    network: StochasticNetwork, inputs: Tensor, labels: Tensor, source: Noise, at_once: int
+) -> Tensor:
+    """Where every one of so many independent draws of the weights errs."""
+    wrong = is_error(network(inputs, source), labels)
+    for _ in range(at_once - 1):
+        wrong &= is_error(network(inputs, source), labels)
+    return wrong
+
+
 def errors_per_example(
     network: StochasticNetwork,
     examples: Examples,
@@ -42,8 +52,11 @@ def errors_per_example(
     seed: str,
     workers: int = 1,
     report: Report = silent,
+    at_once: int = 1,
 ) -> int:
     """Errors in `passes` draws of every example, each draw with weights of its own.
+
+    With two networks at once an error is one that both make, drawn independently.
 
     Valid when: every layer draws independent weights for every example.
     """
@@ -56,7 +69,7 @@ def errors_per_example(
         first = number % parts * CHUNK
         part = slice(first, first + CHUNK)
         source = Noise(derive("risk chunk", seed, number))
-        return int(is_error(own(inputs[part], source), labels[part]).sum())
+        return int(_all_err(own, inputs[part], labels[part], source, at_once).sum())
 
     return sum(over_chunks("sampling the risk", network, passes * parts, work, workers, report))
 
@@ -70,6 +83,7 @@ def errors_per_weights(
     seed: str,
     workers: int = 1,
     report: Report = silent,
+    at_once: int = 1,
 ) -> tuple[list[tuple[int, int]], tuple[int, int]]:
     """How many draws of the weights made how many errors, each on a random batch of its own.
 
@@ -89,7 +103,7 @@ def errors_per_weights(
             if test is not None and draw < tested:
                 inputs = torch.cat([inputs, test[0][draw : draw + 1]])
                 labels = torch.cat([labels, test[1][draw : draw + 1]])
-            wrong = is_error(own(inputs, source), labels)
+            wrong = _all_err(own, inputs, labels, source, at_once)
             results.append((int(wrong[:batch].sum()), int(wrong[batch:].sum())))
         return results
 

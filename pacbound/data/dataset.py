@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -63,6 +63,11 @@ class Dataset:
     def m(self) -> int:
         """The number of training examples."""
         return len(self.train_labels)
+
+    def part(self, places: NDArray[np.int64]) -> Dataset:
+        """The data set of some of the training examples, with the same test examples."""
+        inputs, labels = self.train_inputs[places], self.train_labels[places]
+        return replace(self, train_inputs=inputs, train_labels=labels)
 
     @property
     def input_shape(self) -> tuple[int, ...]:

@@ -1,4 +1,4 @@
-"""One way in for all data: a catalogue name, or the path of an `.npz` file."""
+"""One way in for all data: a catalogue name, or the path of a file."""
 
 from __future__ import annotations
 
@@ -7,24 +7,37 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pacbound.data.catalogue import catalogue, find, find_files
+from pacbound.data.csv_file import read_csv
 from pacbound.data.dataset import Dataset
 from pacbound.data.fetching import Added, Fetched, accept, obtain
 from pacbound.data.npz import read_npz
+from pacbound.data.parquet_file import read_parquet
 from pacbound.data.sources import Progress
 from pacbound.errors import BadInput
 
 __all__ = ["add", "fetch", "load"]
 
 
-def load(name_or_path: str, progress: Progress | None = None) -> Dataset:
-    """The data set of this name, fetched when the cache lacks it, or the one in this file."""
+TABLES = {".csv": read_csv, ".parquet": read_parquet}
+
+
+def load(name_or_path: str, progress: Progress | None = None, label: str = "") -> Dataset:
+    """The data set of this name, fetched when the cache lacks it, or the one in this file.
+
+    Arguments:
+        label: The column that holds the classes, where the file is a table.
+    """
     if name_or_path not in catalogue():
         path = Path(name_or_path).expanduser()
+        is_table = path.suffix.lower() in TABLES
+        if label and not is_table:
+            raise BadInput(f"{name_or_path} is no table: a label column is for .csv and .parquet")
         if path.is_file():
-            return read_npz(path)
+            return TABLES[path.suffix.lower()](path, label) if is_table else read_npz(path)
         if "/" in name_or_path or os.sep in name_or_path or path.suffix:
             raise BadInput(
-                f"no file {name_or_path}; give an .npz file or one of: {', '.join(catalogue())}"
+                f"no file {name_or_path}; give an .npz, .csv or .parquet file or one of: "
+                f"{', '.join(catalogue())}"
             )
     entry = find(name_or_path)
     return entry.assemble(obtain(entry, progress).contents)

@@ -9,40 +9,43 @@ from collections.abc import Callable
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.nn.modules.batchnorm import _NormBase
 
 from pacbound.errors import BadInput, unknown_name
 from pacbound.seeds import derive
 
 __all__ = ["INITIALIZERS", "prior_center", "tensors_digest"]
 
-Draw = Callable[[np.random.Generator, tuple[int, ...], int, bool], np.ndarray]
+Fans = tuple[int, int]  # the inputs that reach one output, and the outputs that one input reaches
+Draw = Callable[[np.random.Generator, tuple[int, ...], Fans, bool], np.ndarray]
+
+_NORMALISATIONS = (_NormBase, nn.LayerNorm, nn.GroupNorm, nn.RMSNorm)
 
 
 def _fan_in_uniform(
-    generator: np.random.Generator, shape: tuple[int, ...], fan_in: int, bias: bool
+    generator: np.random.Generator, shape: tuple[int, ...], fans: Fans, bias: bool
 ) -> np.ndarray:
-    limit = 1 / math.sqrt(fan_in)
+    limit = 1 / math.sqrt(fans[0])
     return generator.uniform(-limit, limit, shape)
 
 
 def _he_normal(
-    generator: np.random.Generator, shape: tuple[int, ...], fan_in: int, bias: bool
+    generator: np.random.Generator, shape: tuple[int, ...], fans: Fans, bias: bool
 ) -> np.ndarray:
-    return np.zeros(shape) if bias else generator.normal(0, math.sqrt(2 / fan_in), shape)
+    return np.zeros(shape) if bias else generator.normal(0, math.sqrt(2 / fans[0]), shape)
 
 
 def _xavier_uniform(
-    generator: np.random.Generator, shape: tuple[int, ...], fan_in: int, bias: bool
+    generator: np.random.Generator, shape: tuple[int, ...], fans: Fans, bias: bool
 ) -> np.ndarray:
     if bias:
         return np.zeros(shape)
-    fan_out = shape[0] * math.prod(shape[2:])
-    limit = math.sqrt(6 / (fan_in + fan_out))
+    limit = math.sqrt(6 / sum(fans))
     return generator.uniform(-limit, limit, shape)
 
 
 def _orthogonal(
-    generator: np.random.Generator, shape: tuple[int, ...], fan_in: int, bias: bool
+    generator: np.random.Generator, shape: tuple[int, ...], fans: Fans, bias: bool
 ) -> np.ndarray:
     if bias:
         return np.zeros(shape)
@@ -54,7 +57,7 @@ def _orthogonal(
 
 
 def _zeros(
-    generator: np.random.Generator, shape: tuple[int, ...], fan_in: int, bias: bool
+    generator: np.random.Generator, shape: tuple[int, ...], fans: Fans, bias: bool
 ) -> np.ndarray:
     return np.zeros(shape)
 
@@ -77,6 +80,8 @@ def prior_center(
     unit is silent under the prior until it is trained: units that the posterior does not use add
     no noise to the outputs, so a wide network costs fewer nats.
 
+    Layers of normalisation are centred where they only normalise: at scales of 1, shifts of 0.
+
     Each tensor has a stream of its own, so the centre of one layer does not depend on the
     others. NumPy's bit generators give the same stream on every platform.
     """
@@ -85,7 +90,8 @@ def prior_center(
     if seed < 0:
         raise BadInput(f"prior seed must be 0 or more, not {seed}")
     draw = INITIALIZERS[initializer]
-    hidden = [name for name, layer in module.named_modules() if isinstance(layer, nn.Linear)][:-1]
+    layers = dict(module.named_modules())
+    hidden = [name for name, layer in layers.items() if isinstance(layer, nn.Linear)][:-1]
     shapes = {name: tuple(parameter.shape) for name, parameter in module.named_parameters()}
     center = {}
     for name, shape in shapes.items():
@@ -94,11 +100,21 @@ def prior_center(
         weight_shape = shapes[f"{layer}.weight" if layer else "weight"] if is_bias else shape
         stream = derive("prior center", initializer, seed, name, list(shape))
         generator = np.random.Generator(np.random.Philox(int(stream, 16) % 2**128))
-        values = draw(generator, shape, math.prod(weight_shape[1:]), is_bias)
+        if isinstance(layers[layer], _NORMALISATIONS):
+            values = np.zeros(shape) if is_bias else np.ones(shape)
+        else:
+            values = draw(generator, shape, _fans(layers[layer], weight_shape), is_bias)
         if is_bias and layer in hidden:
             values = values + hidden_bias
         center[name] = torch.from_numpy(values.astype(np.float32))
     return center
+
+
+def _fans(layer: nn.Module, weight_shape: tuple[int, ...]) -> Fans:
+    if isinstance(layer, nn.Embedding):
+        return 1, weight_shape[1]  # a single row is looked up
+    kernel = math.prod(weight_shape[2:])
+    return weight_shape[1] * kernel, weight_shape[0] * kernel
 
 
 def tensors_digest(tensors: dict[str, Tensor]) -> str:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from pacbound.data import as_floats
 from pacbound.errors import BadInput
 from pacbound.networks.alignment import align
 
-__all__ = ["map_inputs", "smooth_root"]
+__all__ = ["InputMap", "map_inputs", "smooth_root"]
 
 ROUGHNESS = 0.1  # the share of independent variation in a smooth prior
 
@@ -38,19 +37,38 @@ def smooth_root(side: Sequence[int], length: float) -> np.ndarray:
     return root
 
 
+class InputMap(nn.Module):
+    """The linear part of the map: inputs smoothed along the image, then scaled.
+
+    Arguments:
+        input_shape: The shape of one input.
+        scale: What every input is multiplied by.
+        smoothing: The kernel's length in pixels; 0 for none.
+    """
+
+    def __init__(self, input_shape: Sequence[int], scale: float, smoothing: float) -> None:
+        super().__init__()
+        self.scale = scale
+        self.root: Tensor | None = None
+        if smoothing > 0:
+            if len(input_shape) < 2:
+                raise BadInput(
+                    f"smoothing {smoothing} needs images; these inputs have shape "
+                    f"{tuple(input_shape)}: use smoothing=0"
+                )
+            self.root = torch.from_numpy(smooth_root(input_shape[-2:], smoothing)).float()
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        mapped = inputs
+        if self.root is not None:
+            mapped = (mapped.reshape(-1, len(self.root)) @ self.root).reshape(inputs.shape)
+        return mapped * self.scale if self.scale != 1 else mapped
+
+
 def map_inputs(
     inputs: np.ndarray, scale: float, smoothing: float, alignment: str = "none"
 ) -> Tensor:
     """The tensors a network sees: inputs as floats, aligned, smoothed along the image, scaled."""
     mapped = torch.from_numpy(align(as_floats(inputs), alignment))
-    if smoothing > 0:
-        if mapped.dim() < 3:
-            raise BadInput(
-                f"smoothing {smoothing} needs images; these inputs have shape "
-                f"{tuple(mapped.shape[1:])}: use smoothing=0"
-            )
-        side = mapped.shape[-2:]
-        root = torch.from_numpy(smooth_root(side, smoothing)).to(mapped.dtype)
-        shape = mapped.shape
-        mapped = (mapped.reshape(-1, math.prod(side)) @ root).reshape(shape)
-    return mapped * scale if scale != 1 else mapped
+    linear: Tensor = InputMap(mapped.shape[1:], scale, smoothing)(mapped)
+    return linear

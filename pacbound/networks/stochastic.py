@@ -37,6 +37,8 @@ class StochasticLayer(nn.Module):
         self._bare = (layer,)  # in a tuple, so that the bare layer's parameters are not ours
         self.source: Noise | None = None  # None: the mean of every parameter
         self.draws = 1  # into so many parts the batch is cut
+        self.batch = 0  # examples in this pass
+        self.drawn: list[dict[str, Tensor]] | None = None  # the weights of each part in this pass
         self.posteriors = nn.ModuleDict(
             {
                 name: (family if value.dim() > 1 or family is Point else Diag)(value, scale)
@@ -69,9 +71,16 @@ class StochasticLayer(nn.Module):
                 packed[name] = posterior.sample(noise)
         return self.unpack(packed)
 
+    def begin(self, source: Noise | None, draws: int, batch: int) -> None:
+        """Prepare for a pass over so many examples."""
+        self.source, self.draws, self.batch, self.drawn = source, draws, batch, None
+
     def forward(self, inputs: Tensor) -> Tensor:
         parts = [inputs] if self.source is None or self.draws == 1 else inputs.chunk(self.draws)
-        outputs = [self.apply_drawn(part, self.draw(self.source)) for part in parts]
+        if self.drawn is None:  # a layer that is used again in one pass has the same weights there
+            self.drawn = [self.draw(self.source) for _ in parts]
+        drawn = zip(parts, self.drawn, strict=True)
+        outputs = [self.apply_drawn(part, weights) for part, weights in drawn]
         return outputs[0] if len(outputs) == 1 else torch.cat(outputs)
 
     def apply_drawn(self, inputs: Tensor, parameters: dict[str, Tensor]) -> Tensor:
@@ -99,7 +108,18 @@ class StochasticLinear(StochasticLayer):
     noise of the weights. This is exact: the outputs of different examples have the joint law
     that they have when each example draws its own weights. The bias is one more column of the
     weight, whose input is 1.
+
+    It holds where each example is one row of the inputs, once in a pass. Positions of a sequence,
+    or two uses of the layer, share the weights of their example: `local` is false there, and the
+    weights are drawn.
     """
+
+    local = True
+    _used = False
+
+    def begin(self, source: Noise | None, draws: int, batch: int) -> None:
+        super().begin(source, draws, batch)
+        self._used = False
 
     def pack(self, parameters: Mapping[str, Tensor]) -> dict[str, Tensor]:
         if "bias" not in parameters:
@@ -115,8 +135,15 @@ class StochasticLinear(StochasticLayer):
     def forward(self, inputs: Tensor) -> Tensor:
         (name,) = self.posteriors
         posterior = self.posterior_of(name)
-        if self.source is not None and not posterior.is_gaussian:
+        if self.source is not None and not (self.local and posterior.is_gaussian):
             return super().forward(inputs)
+        if self.source is not None:
+            if self._used or inputs.dim() != 2 or len(inputs) != self.batch:
+                raise BadInput(
+                    f"a dense layer got inputs of shape {tuple(inputs.shape)} in a pass over "
+                    f"{self.batch} examples: not one row for each, once, as it was observed to"
+                )
+            self._used = True
         if name == "affine":
             inputs = functional.pad(inputs, (0, 1), value=1.0)
         outputs = functional.linear(inputs, posterior.mean)
@@ -148,6 +175,7 @@ class StochasticNetwork(nn.Module):
     ) -> None:
         super().__init__()
         self.layers: dict[str, StochasticLayer] = {}
+        self.regular = True  # every layer is used once in a pass, on one block for each example
         self.module = copy.deepcopy(module)
         found = {
             name: (layer, [leaf for leaf, _ in layer.named_parameters(recurse=False)])
@@ -169,11 +197,45 @@ class StochasticNetwork(nn.Module):
         Layers whose noise is not local draw their weights `draws` times, each time for another
         part of the batch.
         """
+        if draws > 1 and source is not None and not self.regular:
+            return torch.cat([self(part, source) for part in inputs.chunk(draws)])
         for layer in self.layers.values():
-            layer.source, layer.draws = source, draws
+            layer.begin(source, draws, len(inputs))
         outputs = self.module(inputs)
+        for layer in self.layers.values():
+            layer.drawn = None  # nor their graph
         assert isinstance(outputs, Tensor)
         return outputs
+
+    def observe(self, inputs: Tensor) -> None:
+        """See in the mean network how layers are used, and so where their noise may be local.
+
+        Valid when: all inputs are treated as these. Where one is not, a local layer notices.
+        """
+        # At two sizes: a length that follows the number of examples is no coincidence.
+        passes = [(len(batch), self._shapes(batch)) for batch in (inputs, inputs[:1])]
+        self.regular = True
+        for name, layer in self.layers.items():
+            uses = [[(s[0] == n, len(s)) for s in shapes[name]] for n, shapes in passes]
+            if isinstance(layer, StochasticLinear):
+                layer.local = uses == [[(True, 2)], [(True, 2)]]
+            once = all(len(use) < 2 and all(follows for follows, _ in use) for use in uses)
+            self.regular = self.regular and once
+
+    @torch.no_grad()
+    def _shapes(self, inputs: Tensor) -> dict[str, list[torch.Size]]:
+        """The shapes of what each layer is applied to in one pass."""
+        shapes: dict[str, list[torch.Size]] = {name: [] for name in self.layers}
+        hooks = [
+            layer.register_forward_pre_hook(lambda _, args, to=to: to.append(args[0].shape))
+            for layer, to in zip(self.layers.values(), shapes.values(), strict=True)
+        ]
+        try:
+            self(inputs, None)
+        finally:
+            for hook in hooks:
+                hook.remove()
+        return shapes
 
     def posteriors(self, center: Mapping[str, Tensor]) -> Iterator[tuple[str, Posterior, Tensor]]:
         """Every posterior with the name of its layer and its part of the prior's centre."""
@@ -191,6 +253,15 @@ class StochasticNetwork(nn.Module):
             for leaf, value in layer.draw(source).items()
         }
 
+    def weights_from(self, values: Sequence[Tensor]) -> dict[str, Tensor]:
+        """A state dict of the plain module, from a value for each of `posteriors` in order."""
+        rest = iter(values)
+        return {
+            f"{name}.{leaf}": value
+            for name, layer in self.layers.items()
+            for leaf, value in layer.unpack({of: next(rest) for of in layer.posteriors}).items()
+        }
+
     def variance_groups(self, grouping: str) -> list[list[str]]:
         """The layers that share one prior variance: all of them, or each by itself."""
         names = list(self.layers)
@@ -200,6 +271,7 @@ class StochasticNetwork(nn.Module):
         """Whether every layer draws independent weights for every example."""
         return all(
             isinstance(layer, StochasticLinear)
+            and layer.local
             and all(layer.posterior_of(leaf).is_gaussian for leaf in layer.posteriors)
             for layer in self.layers.values()
         )

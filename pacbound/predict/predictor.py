@@ -22,7 +22,7 @@ from pacbound.predict.entropy import Entropies, entropy
 from pacbound.recipes import Settings
 from pacbound.seeds import Noise, derive
 from pacbound.training.checkpoints import Checkpoint
-from pacbound.training.problem import network_inputs, plain_network
+from pacbound.training.networks import network_inputs
 
 __all__ = ["Prediction", "Predictor", "load_finished"]
 
@@ -53,15 +53,15 @@ class Predictor:
     seed: str
 
     @classmethod
-    def of(cls, path: Path, data: Dataset) -> Predictor:
+    def of(cls, path: Path, data: Dataset, module: nn.Module | None = None) -> Predictor:
         """The posterior of a finished checkpoint, for examples of a data set that fits it."""
         checkpoint = load_finished(path)
-        problem = posterior_of(checkpoint, data, allow_other_data=True)
-        module = plain_network(checkpoint.settings, data.input_shape, data.classes).eval()
+        problem = posterior_of(checkpoint, data, allow_other_data=True, module=module)
+        plain = problem.plain.eval()
         # What is not drawn: the statistics of batch normalisation.
-        module.load_state_dict(dict(problem.network.module.named_buffers()), strict=False)
+        plain.load_state_dict(dict(problem.network.module.named_buffers()), strict=False)
         seed = derive("prediction", file_digest(path), data.sha256)
-        return cls(checkpoint.settings, problem.network, module, seed)
+        return cls(checkpoint.settings, problem.network, plain, seed)
 
     def predict(
         self, inputs: NDArray[np.generic], samples: int, report: Report = silent

@@ -27,8 +27,10 @@ def prior_choices(settings: Settings) -> list[dict[str, Any]]:
         "variance_groups": settings.variance_groups,
         "depth": len(settings.hidden),
         **{f"width.{layer}": width for layer, width in enumerate(settings.hidden, 1)},
+        "split_seed": settings.split_seed,
+        "prior_fraction": settings.prior_fraction,
     }
-    names = required_choices(len(settings.hidden))
+    names = required_choices(len(settings.hidden), learned=settings.prior_fraction > 0)
     try:
         return [choice(name, values[name]) for name in names]
     except ValueError as error:

@@ -10,19 +10,26 @@ import yaml
 
 from pacbound.recipes import Settings, recipe, recipe_names
 
-__all__ = ["train_command"]
+__all__ = ["GIVEN", "train_command"]
+
+GIVEN = "arrays given in Python"  # the data of settings that no file holds
 
 SELECTORS = ("protocol", "posterior")  # what they are decides what the others are by default
-OPTIONS = ("posterior", "objective", "epochs", "seed", "data")  # of `pacbound train` itself
+# Of `pacbound train` itself.
+OPTIONS = ("model", "posterior", "objective", "epochs", "seed", "data", "label")
 
 
 def train_command(settings: Settings, output: Path | str) -> str:
     """`pacbound train …` with whatever differs from the recipe.
 
+    No command has data or a module that were given as Python objects.
+
     Example:
         >>> train_command(recipe("mlp-600", {"posterior": "diag", "batch": 250}), "diag.pt")
         'pacbound train mlp-600 --posterior diag --set batch=250 -o diag.pt'
     """
+    if settings.data == GIVEN or (settings.structure and not settings.model):
+        return "in Python, with these settings"
     wanted = settings.everything()
     words = ["pacbound", "train", settings.recipe]
     if settings.recipe in recipe_names():

@@ -38,6 +38,17 @@ def _scales(value: Any) -> bool:
     return isinstance(value, tuple) and bool(value) and all(map(_between(1e-6, 10), value))
 
 
+def _below_one(value: Any) -> bool:
+    return _between(0, 1)(value) and value < 1
+
+
+AUGMENTATIONS = ("none", "flip", "flip-crop", "distort")
+
+
+def _augmentation(value: Any) -> bool:
+    return value in AUGMENTATIONS
+
+
 @dataclass(frozen=True)
 class Settings:
     """Everything that determines a training run.
@@ -80,6 +91,17 @@ class Settings:
     averaging: float
     delta: float
     seed: int
+    # a prior that learned from a part of the examples, which the certificate does not count
+    prior_fraction: float = 0.0  # that part; 0 for a prior without data
+    split_seed: int = 0
+    prior_epochs: int = 20
+    prior_batch: int = 100
+    prior_learning_rate: float = 0.001
+    prior_weight_decay: float = 0.0
+    prior_dropout: float = 0.0  # of the hidden dense units
+    prior_augmentation: str = "none"
+    prior_averaging: float = 0.0
+    prior_tolerance: float = 0.001  # the risk that its noise may add on that part
     # variational inference: a prior of fixed variance, and the ELBO as the objective
     fixed_variance: float = 1.0  # of the prior, where prior_variance is fixed
     start: str = "prior"  # the posterior's mean: the prior's centre, or an initializer
@@ -87,6 +109,10 @@ class Settings:
     beta_annealing: int = 0  # iterations in which it grows from 0
     augmentation: str = "none"
     batch_norm: bool = False
+    # a user's own module and table
+    model: str = ""  # what makes the module: package.module:factory
+    structure: str = ""  # the digest of its layers, filled in by training
+    label: str = ""  # the column of a table that holds the classes
 
     def __post_init__(self) -> None:
         for name, (valid, expected) in _RULES.items():
@@ -96,8 +122,16 @@ class Settings:
             raise BadInput("setting linear_epochs is for k-nonlinear: other posteriors are linear")
         if self.posterior == "point" and self.prior_variance != "fixed":
             raise BadInput("a point has no noise, so no bound: it is for variational inference")
+        if self.batch_norm and self.prior_fraction:
+            raise BadInput(
+                "setting batch_norm is not for a learned prior: no certificate allows it"
+            )
         if self.batch_norm and self.network != "vgg":
             raise BadInput("setting batch_norm is for vgg")
+        if self.network == "module" and self.hidden:
+            raise BadInput("setting hidden is not for a module of your own: it has its layers")
+        if self.network != "module" and (self.model or self.structure):
+            raise BadInput(f"a model of your own needs network module, not {self.network}")
         if self.network == "lenet" and len(self.hidden) != 3:
             raise BadInput(
                 "setting hidden must have three sizes for lenet, such as [20, 50, 500]: "
@@ -147,7 +181,7 @@ _RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
     "recipe": (lambda value: isinstance(value, str), "a name"),
     "protocol": (lambda value: isinstance(value, str), "the name of a protocol"),
     "data": (lambda value: isinstance(value, str) and bool(value), "a data set or a path"),
-    "network": (_one_of("mlp", "lenet", "vgg"), "mlp, lenet or vgg"),
+    "network": (_one_of("mlp", "lenet", "vgg", "module"), "mlp, lenet, vgg or module"),
     "hidden": (_sizes, "a list of positive layer sizes, such as [600] or [600, 600]"),
     "initializer": (lambda value: isinstance(value, str), "the name of an initializer"),
     "prior_seed": (_whole(0), "a whole number of 0 or more"),
@@ -164,8 +198,21 @@ _RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
     "start": (lambda value: isinstance(value, str), "prior, or the name of an initializer"),
     "beta": (_between(0, 1e6), "a number of 0 or more"),
     "beta_annealing": (_whole(0), "a whole number of iterations"),
-    "augmentation": (_one_of("none", "flip-crop"), "none or flip-crop"),
+    "augmentation": (_augmentation, f"one of {', '.join(AUGMENTATIONS)}"),
+    "prior_augmentation": (_augmentation, f"one of {', '.join(AUGMENTATIONS)}"),
+    "prior_fraction": (_below_one, "a part of the examples from 0 (none) to below 1"),
+    "split_seed": (_whole(0), "a whole number of 0 or more"),
+    "prior_epochs": (_whole(1), "a whole number of 1 or more"),
+    "prior_batch": (_whole(1), "a whole number of 1 or more"),
+    "prior_learning_rate": (_positive, "a positive number"),
+    "prior_weight_decay": (_between(0, 1e3), "a number of 0 or more"),
+    "prior_dropout": (_below_one, "at least 0 and below 1"),
+    "prior_averaging": (_below_one, "a decay of at least 0 (off) and below 1"),
+    "prior_tolerance": (lambda value: _positive(value) and value < 1, "a risk above 0, below 1"),
     "batch_norm": (lambda value: isinstance(value, bool), "true or false"),
+    "model": (lambda value: isinstance(value, str), "a name such as package.module:factory"),
+    "structure": (lambda value: isinstance(value, str), "the digest of a module's layers"),
+    "label": (lambda value: isinstance(value, str), "the name of a column"),
     "initial_scale": (_scales, "a positive number, or one for each layer"),
     "flow": (_one_of("iaf", "realnvp"), "iaf or realnvp"),
     "flow_hidden": (_sizes, "a list of positive layer sizes, such as [128]"),
@@ -179,10 +226,7 @@ _RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
     "learning_rate": (_positive, "a positive number"),
     "schedule": (_one_of("cosine", "constant"), "cosine or constant"),
     "warm_start_epochs": (_whole(0), "a whole number of 0 or more"),
-    "averaging": (
-        lambda value: _between(0, 1)(value) and value < 1,
-        "a decay of at least 0 (off) and below 1",
-    ),
+    "averaging": (_below_one, "a decay of at least 0 (off) and below 1"),
     "delta": (
         lambda value: _between(0, 1)(value) and 0 < value < 1,
         "a probability between 0 and 1",

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from pacbound.files import write_whole
 from pacbound.report.certificates import commands_table, results_table
+from pacbound.report.learned import learned_table
 from pacbound.report.variational import evaluations_table
 
 __all__ = ["TABLES", "PageTable", "main", "updated"]
@@ -28,15 +29,17 @@ class PageTable:
     page: str
     source: str  # a folder
     make: Callable[[Path], str]
+    part: str = ""  # of what is in the folder, where a page has several tables
 
     @property
     def begin(self) -> str:
         """What stands before it on the page."""
-        return f"<!-- made from {self.source} -->"
+        return f"<!-- made from {self.source}{self.part and ': '}{self.part} -->"
 
 
 TABLES = (
     PageTable("README.md", "certificates", results_table),
+    PageTable("README.md", "certificates", learned_table, "learned priors"),
     PageTable("certificates/README.md", "certificates", commands_table),
     PageTable("docs/variational-inference.md", "results/vi", evaluations_table),
 )

@@ -9,19 +9,43 @@ from torch.nn import functional
 from pacbound.errors import BadInput
 from pacbound.seeds import Noise
 
-__all__ = ["flip_and_crop"]
+__all__ = ["augmented"]
 
 PADDING = 4  # black pixels on every side, from which a window of the image's size is cut
+TURN, SHEAR, STRETCH, MOVE = 0.2, 0.2, 0.15, 0.15  # radians; the last in halves of the image
 
 
-def flip_and_crop(images: Tensor, source: Noise) -> Tensor:
+def augmented(kind: str, images: Tensor, source: Noise) -> Tensor:
+    """Random variants of images of shape (n, height, width) or (n, channels, height, width)."""
+    if kind == "none":
+        return images
+    if images.dim() not in (3, 4):
+        raise BadInput(f"augmentation needs images, not inputs of shape {tuple(images.shape[1:])}")
+    grey = images.dim() == 3
+    variants = _VARIANTS[kind](images[:, None] if grey else images, source)
+    return variants[:, 0] if grey else variants
+
+
+def _distort(images: Tensor, source: Noise) -> Tensor:
+    """Each image turned, slanted, stretched and moved a little, by one affine map of its own."""
+    n = len(images)
+    turn, slant, wide, high, right, down = (2 * source.uniform(6, n) - 1).unbind()
+    turn, slant = TURN * turn, SHEAR * slant
+    wide, high = 1 + STRETCH * wide, 1 + STRETCH * high
+    rows = (
+        torch.stack([wide * turn.cos(), wide * (slant - turn.sin()), MOVE * right], 1),
+        torch.stack([high * turn.sin(), high * turn.cos(), MOVE * down], 1),
+    )
+    grid = functional.affine_grid(torch.stack(rows, 1), list(images.shape), align_corners=False)
+    return functional.grid_sample(images, grid, align_corners=False)
+
+
+def _flip_and_crop(images: Tensor, source: Noise) -> Tensor:
     """Each image mirrored with probability one half and moved by up to four pixels.
 
     Arguments:
         images: (n, channels, height, width)
     """
-    if images.dim() != 4:
-        raise BadInput(f"augmentation needs colour images, not inputs of shape {images.shape[1:]}")
     n, _, height, width = images.shape
     shifts = 2 * PADDING + 1
     flipped = source.choice(2, n).bool()
@@ -32,3 +56,12 @@ def flip_and_crop(images: Tensor, source: Noise) -> Tensor:
     padded = functional.pad(images, (PADDING,) * 4)
     picked = padded[torch.arange(n)[:, None, None], :, rows[:, :, None], columns[:, None, :]]
     return picked.permute(0, 3, 1, 2)
+
+
+def _flip(images: Tensor, source: Noise) -> Tensor:
+    """Each image mirrored with probability one half."""
+    flipped = source.choice(2, len(images)).bool()
+    return torch.where(flipped[:, None, None, None], images.flip(3), images)
+
+
+_VARIANTS = {"flip": _flip, "flip-crop": _flip_and_crop, "distort": _distort}

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import pickle
 import warnings
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -15,10 +16,12 @@ from pacbound.errors import BadInput
 from pacbound.files import write_whole
 from pacbound.networks.stochastic import StochasticNetwork
 from pacbound.recipes import Settings
+from pacbound.training.learned_prior import LearnedPrior
 
 __all__ = ["Checkpoint", "restore_posterior"]
 
 FORMAT = "pacbound-checkpoint/1"
+MOST_THREADS = 1024
 FIELDS = {"format", "settings", "data", "prior_sha256", "epoch", "posterior", "training"}
 
 
@@ -26,7 +29,7 @@ FIELDS = {"format", "settings", "data", "prior_sha256", "epoch", "posterior", "t
 class Checkpoint:
     """The posterior's parameters, and what produced them.
 
-    The prior's centre is not in it: whoever needs the centre makes it again from its seed and
+    A prior without data is not in it: whoever needs its centre makes it again from its seed and
     compares it with `prior_sha256`.
     """
 
@@ -36,6 +39,7 @@ class Checkpoint:
     epoch: int
     posterior: dict[str, Tensor]
     training: dict[str, Any] | None  # the optimiser's state; None when training has finished
+    learned_prior: LearnedPrior | None = None  # which cannot be made again in a moment
 
     def save(self, path: Path) -> None:
         """Write it whole or not at all."""
@@ -48,6 +52,8 @@ class Checkpoint:
             "posterior": self.posterior,
             "training": self.training,
         }
+        if self.learned_prior is not None:
+            content["learned_prior"] = asdict(self.learned_prior)
         write_whole(path, lambda stream: torch.save(content, stream))
 
     @classmethod
@@ -60,8 +66,9 @@ class Checkpoint:
             raise BadInput(f"cannot read {path}: {error.strerror or error}") from error
         if not isinstance(content, dict) or content.get("format") != FORMAT:
             raise BadInput(f"{path} is not a pacbound checkpoint of format {FORMAT}")
-        if set(content) != FIELDS:
-            odd = ", ".join(sorted(map(str, set(content) ^ FIELDS)))
+        expected = FIELDS | {"learned_prior"} & set(content)
+        if set(content) != expected:
+            odd = ", ".join(sorted(map(str, set(content) ^ expected)))
             raise BadInput(f"{path}: missing or unknown fields: {odd}")
         if not isinstance(content["settings"], dict) or not _describes_data(content["data"]):
             raise BadInput(f"{path}: its settings or its data description cannot be read")
@@ -83,6 +90,7 @@ class Checkpoint:
             epoch=content["epoch"],
             posterior=posterior,
             training=content["training"],
+            learned_prior=_learned(content.get("learned_prior"), path),
         )
 
 
@@ -95,6 +103,24 @@ def _parse(stream: BinaryIO, path: Path) -> Any:
         asks = isinstance(error, pickle.UnpicklingError) and "weights_only" in str(error)
         why = "it asks to run code" if asks else "it is truncated or of another kind"
         raise BadInput(f"{path} is not a pacbound checkpoint: {why}") from error
+
+
+def _learned(content: Any, path: Path) -> LearnedPrior | None:
+    """A learned prior as it was saved; its digest is compared by whoever uses it."""
+    if content is None:
+        return None
+    kinds = {"center": dict, "variances": tuple, "threads": int, "seconds": float}
+    if not isinstance(content, dict) or {k: type(v) for k, v in content.items()} != kinds:
+        raise BadInput(f"{path}: its learned prior cannot be read")
+    if not 1 <= content["threads"] <= MOST_THREADS:
+        raise BadInput(f"{path}: its learned prior was trained with {content['threads']} threads")
+    numbers = [float(x) if type(x) is float else math.nan for x in content["variances"]]
+    tensors = content["center"].values()
+    if not all(isinstance(x, Tensor) and torch.isfinite(x).all() for x in tensors) or not all(
+        0 < x < math.inf for x in numbers
+    ):
+        raise BadInput(f"{path}: its learned prior is not of finite tensors and variances")
+    return LearnedPrior(**content)
 
 
 def _describes_data(data: object) -> bool:

@@ -10,25 +10,32 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional
 
 from pacbound.bounds import mcallester
 from pacbound.bounds.bernoulli_kl import bernoulli_kl_inverse
 from pacbound.data import Dataset
 from pacbound.errors import BadInput
-from pacbound.networks.initializers import tensors_digest
 from pacbound.recipes import Settings
 from pacbound.recipes.choices import prior_choices
 from pacbound.seeds import Noise, TrainingNoise, derive
-from pacbound.training.augmentation import flip_and_crop
+from pacbound.training.augmentation import augmented
 from pacbound.training.averaging import PolyakAverage
 from pacbound.training.checkpoints import Checkpoint, restore_posterior
+from pacbound.training.learned_prior import (
+    LearnedPrior,
+    PriorStep,
+    learn_prior,
+    prior_path,
+)
 from pacbound.training.log import EpochRecord, TrainingLog, log_path
+from pacbound.training.networks import network_inputs, with_structure
 from pacbound.training.objectives import objective_of
 from pacbound.training.prior_variance import PriorVariance, Tail
-from pacbound.training.problem import build, network_inputs
+from pacbound.training.problem import build
 from pacbound.training.schedules import SCHEDULES
+from pacbound.training.split import Split, split_of
 
 __all__ = ["Step", "train"]
 
@@ -56,15 +63,26 @@ def train(
     resume: bool = False,
     on_step: Callable[[Step], None] = lambda step: None,
     on_epoch: Callable[[EpochRecord], None] = lambda record: None,
+    on_prior: Callable[[PriorStep], None] = lambda step: None,
+    module: nn.Module | None = None,
 ) -> Checkpoint:
     """Minimise the objective; leave a checkpoint at `path` after every epoch.
 
     The randomness of an epoch is derived from the seed and the epoch's number, so a run that
     was stopped and resumed ends with the same weights as one that was not.
+
+    Arguments:
+        module: The user's own network, where the settings are for one.
     """
+    settings = with_structure(settings, module)
     prior_choices(settings)  # a prior that no certificate could pay for is refused now
-    run = _Run(settings, data)
-    first = 1
+    first, learned = 1, None
+    split = split_of(settings, data.m)
+    if settings.prior_fraction:
+        part = split.learned_data(data)
+        file = prior_path(path, settings, part)
+        learned = learn_prior(settings, part, file, on_prior, module)
+    run = _Run(settings, data, split, learned, module)
     if resume:
         saved = Checkpoint.load(path)
         if saved.settings != settings:
@@ -109,22 +127,29 @@ class Phase:
 class _Run:
     """The state of a training run between epochs."""
 
-    def __init__(self, settings: Settings, data: Dataset) -> None:
-        self.settings = settings
-        self.data = data
+    def __init__(
+        self,
+        settings: Settings,
+        whole: Dataset,
+        split: Split,
+        learned: LearnedPrior | None,
+        module: nn.Module | None,
+    ) -> None:
+        self.settings, self.whole, self.learned = settings, whole, learned
+        self.data = data = split.counted_data(whole)
         self.inputs = network_inputs(settings, data.train_inputs)
         self.labels = torch.from_numpy(data.train_labels)
-        problem = build(settings, data)
-        self.network, self.center = problem.network, problem.center
+        self.problem = build(settings, data, module, learned)
+        self.network = self.problem.network
         variational = settings.objective == "elbo"
         self.prior_variance = PriorVariance(
             self.network,
-            self.center,
+            self.problem.center,
             settings.variance_groups,
-            settings.prior_variance,
+            "fixed" if learned else settings.prior_variance,
             settings.initial_scale,
             None if variational else Tail(settings.kl_samples, settings.delta / 5),
-            settings.fixed_variance,
+            self.problem.variances or (settings.fixed_variance,),
         )
         self.objective = objective_of(settings, data.m, data.classes)
         self.modules = torch.nn.ModuleList([self.network, self.prior_variance, self.objective])
@@ -196,8 +221,7 @@ class _Run:
         self.optimizer.zero_grad(set_to_none=True)
         labels = self.labels[chosen]
         inputs = self.inputs[chosen]
-        if self.settings.augmentation == "flip-crop":
-            inputs = flip_and_crop(inputs, augmentation)
+        inputs = augmented(self.settings.augmentation, inputs, augmentation)
         logits = self.network(inputs, source, self.settings.weight_draws)
         surrogate = functional.cross_entropy(logits, labels) / math.log(self.data.classes)
         if source is None:
@@ -260,13 +284,14 @@ class _Run:
         return Checkpoint(
             settings=self.settings,
             data={
-                "name": self.data.name,
-                "sha256": self.data.sha256,
-                "m": self.data.m,
+                "name": self.whole.name,
+                "sha256": self.whole.sha256,
+                "m": self.whole.m,
                 "classes": self.data.classes,
                 "input_shape": list(self.data.input_shape),
             },
-            prior_sha256=tensors_digest(self.center),
+            prior_sha256=self.problem.prior_sha256,
+            learned_prior=self.learned,
             epoch=epoch,
             posterior=posterior,
             training=training,

@@ -42,7 +42,7 @@ class PriorVariance(nn.Module):
         mode: "profiled": λ = T/d, where KL is smallest; "trained"; or "fixed", off the grid.
         scales: The posterior's scales at the start, of all layers or of each: a trained λ
             starts with their mean square.
-        fixed: λ where it is fixed.
+        fixed: λ where it is fixed: of all groups, or of each.
         tail: How the certificate will sample the KL; None to leave its allowance out.
     """
 
@@ -54,7 +54,7 @@ class PriorVariance(nn.Module):
         mode: str,
         scales: Sequence[float],
         tail: Tail | None,
-        fixed: float = 1.0,
+        fixed: Sequence[float] = (1.0,),
     ) -> None:
         super().__init__()
         posteriors = list(network.posteriors(center))
@@ -64,7 +64,8 @@ class PriorVariance(nn.Module):
         ]
         self.sizes = [sum(q.dimensions for q, _ in group) for group in self._groups]
         self.log_variance: nn.Parameter | None = None
-        self._fixed = math.log(fixed) if mode == "fixed" else None
+        each = [*fixed] * (len(groups) if len(fixed) == 1 else 1)
+        self._fixed = [math.log(value) for value in each] if mode == "fixed" else None
         if mode == "trained":
             names = list(network.layers)
             squares = dict(zip(names, [s**2 for s in scales] * len(names), strict=False))
@@ -101,7 +102,8 @@ class PriorVariance(nn.Module):
     def log_variances(self, second_moments: Sequence[Tensor]) -> list[Tensor]:
         """log λ of every group, no larger than the grid allows."""
         if self._fixed is not None:
-            return [torch.full_like(t, self._fixed) for t in second_moments]
+            pairs = zip(second_moments, self._fixed, strict=True)
+            return [torch.full_like(moment, value) for moment, value in pairs]
         if self.log_variance is None:
             free = [(t / d).log() for t, d in zip(second_moments, self.sizes, strict=True)]
         else:

@@ -1,51 +1,54 @@
-"""A training problem built from its settings: data, prior's centre and stochastic network."""
+"""A training problem built from its settings: the prior, and a stochastic network around it."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
-import numpy as np
 from torch import Tensor, nn
 
 from pacbound.data import Dataset
-from pacbound.networks.initializers import prior_center
-from pacbound.networks.input_map import map_inputs
-from pacbound.networks.lenet import lenet
-from pacbound.networks.mlp import mlp
+from pacbound.errors import BadInput
+from pacbound.networks.initializers import prior_center, tensors_digest
+from pacbound.networks.probe import probe_places, refuse_misbehaviour
 from pacbound.networks.stochastic import StochasticNetwork
-from pacbound.networks.vgg import vgg
 from pacbound.posteriors import posterior_named
 from pacbound.recipes import Settings
+from pacbound.training.learned_prior import LearnedPrior
+from pacbound.training.networks import network_inputs, plain_network
 
-__all__ = ["Problem", "build", "network_inputs", "plain_network"]
-
-
-def plain_network(settings: Settings, input_shape: tuple[int, ...], classes: int) -> nn.Module:
-    """The network of the settings, for inputs of a shape and a number of classes."""
-    if settings.network == "lenet":
-        return lenet(input_shape, settings.hidden, classes)
-    if settings.network == "vgg":
-        return vgg(input_shape, settings.hidden, classes, settings.batch_norm)
-    return mlp(input_shape, settings.hidden, classes)
-
-
-def network_inputs(settings: Settings, inputs: np.ndarray) -> Tensor:
-    """What the network of the settings sees of raw inputs."""
-    return map_inputs(inputs, settings.input_scale, settings.smoothing, settings.alignment)
+__all__ = ["Problem", "build"]
 
 
 @dataclass(frozen=True)
 class Problem:
-    """A stochastic network at its prior, and the prior's centre."""
+    """A stochastic network at its prior, that prior, and the plain network.
+
+    The variances are those that a learned prior brings with it, for every variance group; without
+    data none is fixed, and any on the grid may be chosen at its price.
+    """
 
     network: StochasticNetwork
     center: dict[str, Tensor]
+    variances: tuple[float, ...] | None
+    prior_sha256: str
+    plain: nn.Module
 
 
-def build(settings: Settings, data: Dataset) -> Problem:
-    """The prior's centre from its seed, and the posterior around it."""
-    module = plain_network(settings, data.input_shape, data.classes)
-    center = prior_center(module, settings.initializer, settings.prior_seed, settings.hidden_bias)
+def build(
+    settings: Settings,
+    data: Dataset,
+    module: nn.Module | None = None,
+    learned: LearnedPrior | None = None,
+) -> Problem:
+    """The posterior around its prior: a learned one, or one from a seed.
+
+    Arguments:
+        module: The user's own network, where the settings are for one.
+        learned: The prior, where the settings are for one that learned; the posterior then starts
+            as the prior itself, where its KL is 0.
+    """
+    plain = plain_network(settings, data.input_shape, data.classes, module)
     family = posterior_named(
         settings.posterior,
         kind=settings.flow,
@@ -53,7 +56,27 @@ def build(settings: Settings, data: Dataset) -> Problem:
         steps=settings.flow_steps,
         seed=str(settings.seed),
     )
-    mean = center
-    if settings.start != "prior":
-        mean = prior_center(module, settings.start, settings.prior_seed)
-    return Problem(StochasticNetwork(module, mean, family, settings.initial_scale), center)
+    if learned is not None:
+        shapes = {name: (value.shape, value.dtype) for name, value in plain.named_parameters()}
+        if shapes != {name: (value.shape, value.dtype) for name, value in learned.center.items()}:
+            raise BadInput("the learned prior's centre is not of the network of its settings")
+        center = mean = learned.center
+        variances, digest = learned.variances, learned.sha256
+        scales = tuple(math.sqrt(variance) for variance in variances)
+    else:
+        center = prior_center(
+            plain, settings.initializer, settings.prior_seed, settings.hidden_bias
+        )
+        mean = center
+        if settings.start != "prior":
+            mean = prior_center(plain, settings.start, settings.prior_seed)
+        variances, digest, scales = None, tensors_digest(center), settings.initial_scale
+    network = StochasticNetwork(plain, mean, family, scales)
+    groups = network.variance_groups(settings.variance_groups)
+    if variances is not None and len(variances) != len(groups):
+        raise BadInput("the learned prior must bring one variance for each variance group")
+    if module is not None:
+        few = network_inputs(settings, data.train_inputs[probe_places(data.m)])
+        refuse_misbehaviour(plain, few, data.classes)
+        network.observe(few)
+    return Problem(network, center, variances, digest, plain)

@@ -93,9 +93,9 @@ def oracle_loss(made: RewardNetwork, weight: float) -> Tensor:
         return (expected * chosen[part]).sum() / (2 * made.settings.noise**2 * BATCH)
 
     if made.network.draws_per_example():
-        hidden.source = Prepared(made.hidden.noise)
+        hidden.begin(Prepared(made.hidden.noise), 1, BATCH)
         features = functional.relu(hidden(contexts))
-        output.source = None
+        output.begin(None, 1, BATCH)
         extended = functional.pad(features, (0, 1), value=1.0)
         # Noise is linear in ε, so its variance is the sum of the squares that unit vectors give.
         variance = sum(

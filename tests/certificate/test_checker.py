@@ -17,11 +17,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from certificate_cases import SAMPLED, Primitives, issue
+from certificate_cases import DRAWN, SAMPLED, Primitives, issue
 from flint import arb
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pacbound.bounds.density_ratio import log_density_ratio
+from pacbound.bounds.prior_grid import best_index, index_cost, variance
 from pacbound.bounds.rounding import exact, precise
 from pacbound.certificate import checker
 
@@ -36,7 +38,8 @@ SAMPLED_RECORD = issue(SAMPLED).to_mapping()
 
 @st.composite
 def primitives(draw: st.DrawFn) -> Primitives:
-    m, passes = draw(st.integers(8, 10**6)), draw(st.integers(1, 200))
+    learned = draw(st.booleans())
+    m, passes = draw(st.integers(8, 500 if learned else 10**6)), draw(st.integers(1, 200))
     groups = []
     for _ in range(draw(st.integers(1, 3))):
         d, mean_square = draw(st.integers(1, 10**6)), draw(st.floats(1e-8, 10))
@@ -65,14 +68,27 @@ def primitives(draw: st.DrawFn) -> Primitives:
             "tail": draw(st.sampled_from(("gaussian", "theorem3"))),
             "expansion": draw(st.floats(1, 20)),
         }
+    predictor = draw(st.sampled_from(tuple(checker.FACTORS)))
+    of_one_draw, held_out = predictor == "draw", st.none()
+    if of_one_draw:
+        sampled = {"deviation": draw(st.floats(-5, 5))}
+    if of_one_draw or predictor == "gibbs":
+        held_out = st.none() | st.integers(0, n).map(lambda errors: (errors, n))
+    elif sampled.get("shared"):
+        sampled["samples"] *= 2  # enough for pairs
+    if learned:
+        sampled["fraction"] = draw(st.sampled_from(checker.CHOICES["prior_fraction"]))
+        sampled["split_seed"] = draw(st.integers(0, 100))
+        sampled["own"] = tuple(1.01 * trace / d for d, trace, _, _ in groups)
     return Primitives(
         **sampled,
+        predictor=predictor,
         posterior=posterior,
         m=m,
         passes=passes,
-        errors=draw(st.integers(0, m * passes)),
+        errors=draw(st.integers(1, m) if of_one_draw else st.integers(0, m * passes)),
         pac_bayes=draw(st.decimals("0.001", "0.3", places=5)),
-        risk=draw(st.decimals("0.001", "0.3", places=5)),
+        risk=Decimal(0) if of_one_draw else draw(st.decimals("0.001", "0.3", places=5)),
         groups=tuple(groups),
         widths=tuple(draw(st.lists(st.integers(1, 2000), max_size=3))),
         network=network,
@@ -83,8 +99,8 @@ def primitives(draw: st.DrawFn) -> Primitives:
         alignment=draw(st.sampled_from(checker.CHOICES["alignment"])),
         hidden_bias=draw(st.sampled_from(checker.CHOICES["hidden_bias"])),
         trials=draw(st.integers(1, 1000)),
-        inequality=draw(st.sampled_from(("mcallester", "maurer"))),
-        held_out=draw(st.none() | st.integers(0, n).map(lambda errors: (errors, n))),
+        inequality="maurer" if of_one_draw else draw(st.sampled_from(("mcallester", "maurer"))),
+        held_out=draw(held_out),
     )
 
 
@@ -104,7 +120,7 @@ def test_what_is_issued_at_the_exact_bound_is_accepted_and_no_less(p: Primitives
             holder = record
             for name in path:
                 holder = holder[name]
-            holder[last] *= 1 - 1e-9
+            holder[last] -= 1e-9 * abs(holder[last])
         record["claim"]["sentence"] = checker.sentence(record)
         assert not checker.check(json.dumps(record)).accepted, fields
 
@@ -117,6 +133,33 @@ def test_a_looser_claim_is_accepted(inequality: str, case: Primitives) -> None:
     record["bound"]["value"] = 0.4
     record["claim"]["sentence"] = checker.sentence(record)
     assert checker.check(json.dumps(record)).accepted
+
+
+def test_a_looser_claim_of_one_draw_is_accepted() -> None:
+    record = issue(DRAWN).to_mapping()
+    record["claim"]["risk_bound"] = record["bound"]["value"] = 0.5
+    record["kl"]["upper"] += 1
+    record["bound"]["complexity"] *= 1.01
+    record["claim"]["sentence"] = checker.sentence(record)
+    assert checker.check(json.dumps(record)).accepted
+
+
+def test_a_ratio_so_negative_that_nothing_is_paid_gives_the_risk_and_no_less() -> None:
+    """Each group is e⁻⁴⁵ unlikely, and together they outweigh every cost."""
+    groups = []
+    for d, trace, _, _ in DRAWN.groups * 3:
+        index = best_index(trace, d)
+        rest = log_density_ratio(trace, d, 0.0, d, variance(index))
+        groups.append((d, trace, 0.0, rest + index_cost(index) + 45))
+    record = issue(dataclasses.replace(DRAWN, groups=tuple(groups), deviation=0)).to_mapping()
+    assert record["kl"]["upper"] < 0
+    assert record["bound"]["complexity"] == 0
+    assert record["bound"]["value"] == pytest.approx(record["risk"]["upper"], rel=1e-12)
+    assert checker.check(json.dumps(record)).accepted
+    for field, holder in (("value", record["bound"]), ("risk_bound", record["claim"])):
+        holder[field] *= 1 - 1e-9
+    record["claim"]["sentence"] = checker.sentence(record)
+    assert "bound.value" in checker.check(json.dumps(record)).reason
 
 
 @pytest.mark.parametrize("limit", ["betting", "chernoff", "per-example"])
@@ -149,10 +192,26 @@ def test_the_verdict_in_words() -> None:
     )
 
 
+def test_the_verdict_on_one_draw_in_words() -> None:
+    certificate = issue(DRAWN)
+    percent = f"{math.ceil(certificate.claim.risk_bound * 1e4) / 100:.2f}"
+    line = checker.check(certificate.to_json()).line("a.json")
+    assert line.endswith("(mnist, m = 60000, k-linear, one drawn network)")
+    assert certificate.claim.sentence == (
+        "With probability at least 96.5 % over the draw of the 60000 training examples and of the "
+        "network, the zero-one error of the one network that was drawn from the posterior, on new "
+        f"data from the same distribution, is at most {percent} %."
+    )
+
+
+@pytest.mark.parametrize("predictor", ["gibbs", "draw", "vote-tandem"])
 @given(st.decimals(0, 1, places=12), st.decimals("0.000001", "0.999999", places=12))
-def test_the_sentence_rounds_against_the_claim(risk: Decimal, delta: Decimal) -> None:
-    claim = {"risk_bound": risk, "delta": delta, "loss": "zero-one", "predictor": "gibbs"}
-    words = checker.sentence({"claim": claim, "data": {"m": 8}}).split()
+def test_the_sentence_rounds_against_the_claim(
+    predictor: str, risk: Decimal, delta: Decimal
+) -> None:
+    claim = {"risk_bound": risk, "delta": delta, "loss": "zero-one", "predictor": predictor}
+    prior = {"center": {"kind": "initialization"}}
+    words = checker.sentence({"claim": claim, "data": {"m": 8}, "prior": prior}).split()
     assert risk * 100 <= Decimal(words[-2]) < risk * 100 + Decimal("0.01")
     confidence = Decimal(words[words.index("%") - 1])
     assert 100 - delta * 100 - Decimal("0.0001") < confidence <= 100 - delta * 100

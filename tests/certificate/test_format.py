@@ -10,7 +10,7 @@ from typing import Any
 
 import jsonschema
 import pytest
-from certificate_cases import SAMPLED, Primitives, issue
+from certificate_cases import DRAWN, LEARNED, SAMPLED, VOTE, Primitives, issue
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,7 +19,13 @@ from pacbound.certificate.format import Certificate, Choice
 from pacbound.errors import BadInput
 
 SCHEMA = json.loads(Path(checker.__file__).with_name("schema.json").read_text(encoding="utf-8"))
-CASES = {"exact": Primitives(), "sampled": SAMPLED}
+CASES = {
+    "exact": Primitives(),
+    "sampled": SAMPLED,
+    "drawn": DRAWN,
+    "learned": LEARNED,
+    "vote": VOTE,
+}
 ISSUED = {name: issue(case) for name, case in CASES.items()}
 VALID = ISSUED["exact"]
 SAMPLED_TEXT = ISSUED["sampled"].to_json()
@@ -78,7 +84,19 @@ def in_the_schema(schema: dict[str, Any] = SCHEMA, path: str = "") -> Fields:
 
 def test_schema_dataclasses_and_checker_have_the_same_fields() -> None:
     assert in_the_checker() == in_the_dataclasses() == in_the_schema()
-    assert len(in_the_checker()["kl.groups"]) == 2
+    assert len(in_the_checker()["kl.groups"]) == 3
+    assert len(in_the_checker()["prior.center"]) == 2
+
+
+def test_the_schema_has_its_fields_in_the_order_of_the_checker() -> None:
+    for name in ("claim", "budget", "data", "model", "bound", "seeds", "made"):
+        fields = [field.split(":")[0] for field in checker.FIELDS[name].split()]
+        assert list(SCHEMA["properties"][name]["properties"]) == fields
+        section = getattr(VALID, name)
+        assert [field.name for field in dataclasses.fields(section)] == fields
+    predictors = SCHEMA["properties"]["claim"]["properties"]["predictor"]["enum"]
+    assert predictors == list(checker.FACTORS)
+    assert f"predictor:{'|'.join(predictors)}" in checker.FIELDS["claim"]
 
 
 def test_the_schema_accepts_what_the_checker_accepts() -> None:
@@ -123,6 +141,20 @@ def test_how_long_training_took_may_be_unknown() -> None:
         ("sampled", "risk", "counts", [[1, 2, 3]]),
         ("sampled", "risk", "counts", [[-1, 10_000]]),
         ("sampled", "risk", "counts", [[1, 0]]),
+        ("drawn", "claim", "predictor", "mean"),
+        ("drawn", "kl", "method", "exact"),
+        ("drawn", "kl", "groups", []),
+        ("drawn", "kl", "upper", None),
+        ("drawn", "risk", "weights_sha256", "ABC"),
+        ("drawn", "risk", "errors", -1),
+        ("drawn", "risk", "draws", 60_000),
+        ("drawn", "also", "catoni", 1),
+        ("drawn", "also", "mcallester", "0.1"),
+        ("learned", "data", "m", 7),
+        ("learned", "data", "classes", 1),
+        ("learned", "prior", "center", None),
+        ("learned", "prior", "center", VALID.to_mapping()["prior"]["center"] | {"errors": 1}),
+        ("vote", "claim", "predictor", "vote"),
     ],
 )
 def test_the_schema_rejects_what_the_checker_rejects(

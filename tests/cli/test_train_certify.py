@@ -65,6 +65,155 @@ def test_train_certify_verify(trained: Path, tmp_path: Path) -> None:
     assert run("verify", certificate, "--checkpoint", trained).exit_code == 0
 
 
+def test_certify_and_export_one_draw(trained: Path, tmp_path: Path) -> None:
+    certificate, net = tmp_path / "draw.json", tmp_path / "out" / "net.pt"
+    base = ["certify", trained, "--predictor", "draw", "-o", certificate]
+    result = run(*base, "--export", net)
+    assert result.exit_code == 0, result.output
+    for words in ("one network that was drawn", "ln dq/dp", "held-out", "net.pt", "smoothing"):
+        assert words in result.stdout
+    for words in ("Monte Carlo", "Pinsker", "Catoni"):
+        assert words not in result.stdout
+    assert run("verify", certificate, "--checkpoint", trained).exit_code == 0
+    weights = torch.load(net, weights_only=True)
+    assert {name: value.dtype for name, value in weights.items()} == dict.fromkeys(
+        ("1.weight", "1.bias", "3.weight", "3.bias"), torch.float32
+    )
+    assert sorted(p.name for p in net.parent.iterdir()) == ["net.inputs.json", "net.pt"]
+    first = net.read_bytes()
+    assert json.loads(run(*base, "--export", net, "--json").stdout)["claim"]["predictor"] == "draw"
+    assert net.read_bytes() == first
+    assert run(*base, "--max-risk", "0.01").exit_code == 1
+
+
+def test_what_does_not_go_with_a_draw(
+    trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    refused(run("certify", trained, "--export", "net.pt"), "--predictor draw")
+    draw = ["certify", trained, "--predictor", "draw"]
+    refused(run(*draw, "--inequality", "mcallester"), "maurer")
+    for option, value in (("--draws", 10), ("--samples", 10), ("--kl-tail", "gaussian")):
+        refused(run(*draw, option, value), option, "a draw samples nothing")
+    refused(run("certify", trained, "--predictor", "drawn"), "'drawn' is not one of", "'draw'")
+    refused(run(*draw, "--export", "net.bin"), ".pt or .onnx")
+    refused(run(*draw, "--export", trained / "net.pt"), "cannot write")
+    assert run(*draw, "--seed", "3").exit_code == 2
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    refused(run(*draw, "--export", "net.onnx"), "pip install 'pacbound[onnx]'")
+    assert not list(tmp_path.glob("net*"))
+
+
+def test_a_learned_prior_from_training_to_verify(tiny_file: Path, tmp_path: Path) -> None:
+    path, certificate = tmp_path / "learned.pt", tmp_path / "learned.json"
+    options = [*SMALL, "--set", "prior_epochs=2", "--epochs", "1", "-o", path]
+    base = ["train", "mlp-600", "--data", tiny_file]
+    made = run(*base, "--prior", "learned", "--prior-fraction", "0.7", *options)
+    assert made.exit_code == 0, made.output
+    assert "prior, epoch   2" in made.stderr
+    (prior,) = tmp_path.glob("prior-*.pt")
+    assert run("certify", path, "--predictor", "draw", "-o", certificate).exit_code == 0
+    record = json.loads(certificate.read_text())
+    assert record["data"]["m"] == 180
+    assert record["prior"]["center"]["kind"] == "learned"
+    assert run("verify", certificate, "--checkpoint", path).exit_code == 0
+    replayed = run("certify", path, "--predictor", "draw", "--replay-prior", "-o", certificate)
+    assert replayed.exit_code == 0, replayed.output
+    assert "prior did not learn from" in " ".join(replayed.stdout.split())
+    # The command that the certificate names makes the checkpoint again, without its files.
+    first = path.read_bytes()
+    path.unlink()
+    prior.unlink()
+    assert run(*shlex.split(record["made"]["training_command"])[1:]).exit_code == 0
+    assert path.read_bytes() == first
+
+
+def test_the_default_part_of_a_learned_prior_is_half(tiny_file: Path, tmp_path: Path) -> None:
+    path = tmp_path / "a.pt"
+    options = [*SMALL, "--set", "prior_epochs=1", "--epochs", "1", "-o", path]
+    made = run("train", "mlp-600", "--data", tiny_file, "--prior", "learned", *options)
+    assert made.exit_code == 0, made.output
+    assert torch.load(path, weights_only=True)["settings"]["prior_fraction"] == 0.5
+    small = ["train", "mlp-600-learned", "--data", tiny_file, *SMALL, "--set", "alignment=none"]
+    free = tmp_path / "free.pt"
+    made = run(*small, "--prior", "data-free", "--epochs", "1", "-o", free)
+    assert made.exit_code == 0, made.output
+    assert "learned_prior" not in torch.load(free, weights_only=True)
+
+
+def test_certify_a_vote(trained: Path, tmp_path: Path) -> None:
+    certificate = tmp_path / "vote.json"
+    base = ["certify", trained, "--predictor", "vote", "--draws", "3000", "-o", certificate]
+    for options, predictor, words in (
+        ([], "vote-gibbs", "times 2"),
+        (["--vote-by", "gibbs"], "vote-gibbs", "times 2"),
+        (["--vote-by", "tandem"], "vote-tandem", "times 4"),
+    ):
+        result = run(*base, *options)
+        assert result.exit_code == 0, result.output
+        assert "majority vote" in result.stdout
+        assert words in result.stdout
+        assert json.loads(certificate.read_text())["claim"]["predictor"] == predictor
+        assert run("verify", certificate, "--checkpoint", trained).exit_code == 0
+
+
+def test_what_does_not_go_with_a_vote_or_a_prior(
+    trained: Path, tiny_file: Path, tmp_path: Path
+) -> None:
+    refused(run("certify", trained, "--vote-by", "tandem"), "--vote-by", "--predictor vote")
+    draw = ["certify", trained, "--predictor", "draw"]
+    refused(run(*draw, "--vote-by", "gibbs"), "--predictor vote")
+    refused(run("certify", trained, "--predictor", "vote", "--vote-by", "all"), "'all'")
+    vote = ["certify", trained, "--predictor", "vote"]
+    refused(run(*vote, "--export", tmp_path / "net.pt"), "--predictor draw")
+    target = tmp_path / "a.json"
+    refused(run(*draw, "--replay-prior", "-o", target), "did not learn from data")
+    assert not target.exists()
+    base = ["train", "mlp-600", "--data", tiny_file, *SMALL, "-o", tmp_path / "x.pt"]
+    refused(run(*base, "--prior", "data-free", "--prior-fraction", "0.5"), "--prior learned")
+    refused(run(*base, "--prior", "learned", "--prior-fraction", "0"), "above 0")
+    refused(run(*base, "--prior", "learned", "--prior-fraction", "-1"), "above 0")
+    refused(run(*base, "--prior", "learned", "--prior-fraction", "1"), "prior_fraction must be")
+    refused(run(*base, "--prior", "learned", "--prior-fraction", "nan"), "prior_fraction must be")
+    refused(run(*base, "--prior-fraction", "0.55"), "cannot be paid for")
+    refused(run(*base, "--prior", "guessed"), "'guessed'")
+    for key, value in (("prior_dropout", "1"), ("prior_batch", "0"), ("prior_tolerance", "0")):
+        refused(run(*base, "--set", f"{key}={value}"), f"{key} must be")
+    refused(run(*base, "--set", "prior_augmentation=blur"), "none, flip-crop, distort")
+    assert not list(tmp_path.glob("*x.pt"))
+
+
+def test_an_edited_prior_is_refused(tiny_file: Path, tmp_path: Path) -> None:
+    path = tmp_path / "a.pt"
+    options = [*SMALL, "--set", "prior_epochs=1", "--epochs", "1", "-o", path]
+    assert (
+        run("train", "mlp-600", "--data", tiny_file, "--prior", "learned", *options).exit_code == 0
+    )
+
+    def center(content: dict[str, Any]) -> None:
+        content["learned_prior"]["center"]["1.weight"][0, 0] += 1
+
+    def missing(content: dict[str, Any]) -> None:
+        del content["learned_prior"]
+
+    def empty(content: dict[str, Any]) -> None:
+        content["learned_prior"] = {}
+
+    def threads(content: dict[str, Any]) -> None:
+        content["learned_prior"]["threads"] = -1
+
+    words = {
+        center: "weights do not give the prior",
+        missing: "differ on whether it was learned",
+        empty: "its learned prior cannot be read",
+        threads: "-1 threads",
+    }
+    for edit, expected in words.items():
+        bad = edited(path, tmp_path / "bad.pt", edit)
+        refused(run("certify", bad, "--predictor", "draw", "-o", tmp_path / "a.json"), expected)
+    assert not (tmp_path / "a.json").exists()
+
+
 def test_the_training_command_of_a_certificate_makes_the_checkpoint_again(
     tiny_file: Path, tmp_path: Path
 ) -> None:

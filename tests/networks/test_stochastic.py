@@ -90,7 +90,7 @@ def test_layers_that_are_not_dense_are_sampled_once_for_the_batch() -> None:
     )
     x = torch.randn(1, 1, 3, 3).expand(5, 1, 3, 3)
     layer = network.layers["0"]
-    layer.source = Noise(derive("convolution"))
+    layer.begin(Noise(derive("convolution")), 1, 5)
     outputs = layer(x)
     assert torch.equal(outputs[0], outputs[4])
     assert network(x, Noise(derive("all"))).shape == (5, 3)

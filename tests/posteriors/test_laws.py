@@ -14,7 +14,7 @@ from pacbound.bounds.gaussian_kl import gaussian_kl
 from pacbound.errors import BadInput
 from pacbound.posteriors import Posterior, posterior_named
 
-SHAPES = [(3, 4), (1, 5), (4, 1), (1, 1), (6,), (2, 3, 2), (2, 1, 3, 2)]
+SHAPES = [(3, 4), (1, 5), (4, 1), (1, 1), (6,), (2, 3, 2), (2, 1, 3, 2), (2, 3, 1, 2, 2)]
 GAUSSIAN = ["diag", "k-diag", "k-linear"]
 MATRICES = [(3, 4), (1, 5), (4, 1), (5, 2)]
 families = pytest.mark.parametrize("family", GAUSSIAN)

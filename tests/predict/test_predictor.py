@@ -23,7 +23,8 @@ from pacbound.predict.ensemble import Dense, Separate, ensemble
 from pacbound.recipes import Settings, recipe
 from pacbound.seeds import Noise, derive
 from pacbound.training.loop import train
-from pacbound.training.problem import build, network_inputs, plain_network
+from pacbound.training.networks import network_inputs, plain_network
+from pacbound.training.problem import build
 
 NETWORKS: dict[str, dict[str, Any]] = {
     "mlp-600": {"hidden": [7, 5]},

@@ -32,7 +32,7 @@ def test_terms_add_up_to_the_bound(path: Path) -> None:
     assert all(term.adds >= 0 for term in steps)
 
 
-@pytest.mark.parametrize("table", TABLES, ids=lambda table: table.page)
+@pytest.mark.parametrize("table", TABLES, ids=lambda table: table.page + table.part)
 def test_the_pages_are_up_to_date(table: PageTable) -> None:
     text = (ROOT / table.page).read_text(encoding="utf-8")
     made = table.make(ROOT / table.source)

@@ -25,7 +25,6 @@ from pacbound.posteriors import posterior_named
 from pacbound.predict import Predictor
 from pacbound.recipes import Settings, recipe
 from pacbound.seeds import Noise, TrainingNoise, derive
-from pacbound.training.augmentation import PADDING, flip_and_crop
 from pacbound.training.checkpoints import Checkpoint
 from pacbound.training.log import EpochRecord, TrainingLog, log_path
 from pacbound.training.loop import train
@@ -88,7 +87,7 @@ def test_the_kl_to_a_fixed_prior_is_the_one_of_torch(variance: float, center: st
     prior = prior_center(module, center, 0)
     mean = prior_center(module, "fan-in-uniform", 1)
     network = StochasticNetwork(module, mean, posterior_named("diag"), [0.2, 0.03])
-    kl, union = PriorVariance(network, prior, "network", "fixed", [0.2], None, variance)()
+    kl, union = PriorVariance(network, prior, "network", "fixed", [0.2], None, (variance,))()
     expected = torch.zeros(())
     for scale, layer in zip((0.2, 0.03), ("1", "3"), strict=True):
         for leaf in ("weight", "bias"):
@@ -108,7 +107,7 @@ def test_a_point_is_the_plain_network_with_weight_decay() -> None:
     mean = prior_center(module, "he-normal", 0)
     zero = prior_center(module, "zeros", 0)
     network = StochasticNetwork(module, mean, posterior_named("point"), [0.1])
-    variance = PriorVariance(network, zero, "network", "fixed", [0.1], None, 0.5)
+    variance = PriorVariance(network, zero, "network", "fixed", [0.1], None, (0.5,))
     inputs = torch.randn(6, 1, 4, 4)
     noisy = network(inputs, TrainingNoise(derive("test")))
     torch.testing.assert_close(noisy, torch.func.functional_call(module, mean, (inputs,)))
@@ -193,34 +192,6 @@ def test_batch_statistics_cannot_be_certified(tmp_path: Path) -> None:
     train(small_vgg(), data, path)
     with pytest.raises(BadInput, match="batch normalisation learns statistics"):
         certify(path, data, Request(Decimal("0.05")))
-
-
-# Augmentation -------------------------------------------------------------------------------
-
-
-def test_an_augmented_image_is_a_window_of_the_padded_one_maybe_mirrored() -> None:
-    images = torch.rand(40, 3, 9, 11)
-    augmented = flip_and_crop(images, TrainingNoise(derive("augmentation")))
-    found = set()
-    for image, result in zip(images, augmented, strict=True):
-        matches = []
-        for mirrored in (False, True):
-            source = functional.pad(image, (PADDING,) * 4)
-            for top in range(2 * PADDING + 1):
-                for left in range(2 * PADDING + 1):
-                    window = source[:, top : top + 9, left : left + 11]
-                    window = window.flip(-1) if mirrored else window
-                    if torch.equal(window, result):
-                        matches.append((mirrored, top, left))
-        assert matches
-        found.add(matches[0])
-    assert {mirrored for mirrored, _, _ in found} == {False, True}
-    assert len({place for _, *place in map(tuple, found) for place in [tuple(place)]}) > 20
-
-
-def test_augmentation_needs_images_with_channels() -> None:
-    with pytest.raises(BadInput, match="augmentation needs colour images"):
-        flip_and_crop(torch.rand(4, 9, 9), TrainingNoise(derive("augmentation")))
 
 
 # VGG ----------------------------------------------------------------------------------------

@@ -1,0 +1,95 @@
+"""Examples as arrays: brought to the types of a data set, or refused with what is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pacbound.data.dataset import Dataset
+from pacbound.errors import BadInput
+
+__all__ = ["dataset_of"]
+
+_LARGEST_LABEL = 65_535  # a larger one is an identifier, and would ask for as many outputs
+
+
+def dataset_of(name: str, arrays: Mapping[str, NDArray[Any]], where: str) -> Dataset:
+    """The data set of the arrays x (m, …), y (m,) and perhaps x_test, y_test.
+
+    Arguments:
+        where: What a refusal begins with.
+    """
+    inputs, labels = _examples(where, arrays, "x", "y")
+    classes = int(labels.max()) + 1
+    if labels.min() == labels.max():
+        raise BadInput(
+            f"{where}: y holds the single class {labels.max()}; give at least two classes"
+        )
+    test_inputs = test_labels = None
+    if "x_test" in arrays:
+        test_inputs, test_labels = _examples(where, arrays, "x_test", "y_test")
+        if test_inputs.shape[1:] != inputs.shape[1:]:
+            raise BadInput(
+                f"{where}: x_test has inputs of shape {test_inputs.shape[1:]}, x of shape "
+                f"{inputs.shape[1:]}; give both the same shape"
+            )
+        if test_inputs.dtype != inputs.dtype:
+            # as_floats would scale one and not the other.
+            raise BadInput(
+                f"{where}: x is {inputs.dtype} and x_test {test_inputs.dtype}; give both one type"
+            )
+        if test_labels.max() >= classes:
+            raise BadInput(
+                f"{where}: y_test holds label {test_labels.max()}, y only 0 to {classes - 1}; "
+                "leave such test examples out"
+            )
+    return Dataset(name, inputs, labels, test_inputs, test_labels, classes)
+
+
+def _examples(
+    where: str, arrays: Mapping[str, NDArray[Any]], x: str, y: str
+) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Inputs and labels in the types of a data set, or what is wrong with them."""
+    inputs, labels = arrays[x], arrays[y]
+    if inputs.ndim < 2 or 0 in inputs.shape:
+        raise BadInput(f"{where}: {x} has shape {inputs.shape}; give (examples, features …)")
+    if labels.ndim != 1:
+        raise BadInput(f"{where}: {y} has shape {labels.shape}; give one label per example, (m,)")
+    if len(inputs) != len(labels):
+        raise BadInput(
+            f"{where}: {x} has {len(inputs)} examples and {y} {len(labels)} labels; "
+            "give one label per example"
+        )
+    return _inputs(where, x, inputs), _labels(where, y, labels)
+
+
+def _inputs(where: str, key: str, inputs: NDArray[Any]) -> NDArray[Any]:
+    if inputs.dtype == np.uint8:
+        return inputs
+    if inputs.dtype.kind != "f":
+        raise BadInput(f"{where}: {key} is {inputs.dtype}; give uint8 pixels or float32")
+    with np.errstate(over="ignore"):  # what overflows float32 is reported below
+        floats = inputs.astype(np.float32, copy=False)
+    bad = ~np.isfinite(floats)
+    if bad.any():
+        place = tuple(int(i) for i in np.argwhere(bad)[0])
+        raise BadInput(
+            f"{where}: {key}{list(place)} is {inputs[place]}, not a finite float32 "
+            f"({bad.sum()} such values); clean the data"
+        )
+    return floats
+
+
+def _labels(where: str, key: str, labels: NDArray[Any]) -> NDArray[np.int64]:
+    if labels.dtype.kind not in "iu":
+        raise BadInput(f"{where}: {key} is {labels.dtype}; give integer labels 0, 1, …")
+    if labels.min() < 0:
+        raise BadInput(f"{where}: {key} holds label {labels.min()}; give labels 0, 1, …")
+    if labels.max() > _LARGEST_LABEL:
+        raise BadInput(
+            f"{where}: {key} holds label {labels.max()}; number the classes 0, 1, … without gaps"
+        )
+    return labels.astype(np.int64, copy=False)

@@ -1,0 +1,46 @@
+"""A table in a `.csv` file: a header, then one example in each row."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+from pacbound.data.dataset import Dataset
+from pacbound.data.table import table
+from pacbound.errors import BadInput
+
+__all__ = ["read_csv"]
+
+
+def read_csv(path: Path, label: str) -> Dataset:
+    """The data set in a file of comma-separated columns with a header."""
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as stream:
+            reader = csv.reader(stream, strict=True)
+            header = [name.strip() for name in next(reader, [])]
+            _check_header(path, header)
+            rows: list[list[str]] = []
+            for cells in reader:
+                if len(cells) != len(header):
+                    raise BadInput(
+                        f"{path}, row {len(rows) + 2}: {len(cells)} cells under a header of "
+                        f"{len(header)}"
+                    )
+                rows.append(cells)
+    except (OSError, ValueError, csv.Error) as error:
+        raise BadInput(f"cannot read {path} as .csv: {error}") from error
+    columns = dict(zip(header, map(list, zip(*rows, strict=True)), strict=True)) if rows else {}
+    return table(path.stem, columns or {name: [] for name in header}, label, str(path), 2)
+
+
+def _check_header(path: Path, header: list[str]) -> None:
+    if not header:
+        raise BadInput(f"{path} is empty; give a header and rows")
+    for place, name in enumerate(header):
+        if not name:
+            raise BadInput(
+                f"{path}: column {place + 1} has no name (the rows' numbers?); they could tell the "
+                "label: leave it out, or name it"
+            )
+        if name in header[:place]:
+            raise BadInput(f"{path}: two columns are named '{name}'")

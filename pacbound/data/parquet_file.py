@@ -1,0 +1,33 @@
+"""A table in a `.parquet` file, by pyarrow."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+from pacbound.data.dataset import Dataset
+from pacbound.data.table import table
+from pacbound.errors import BadInput
+
+__all__ = ["read_parquet"]
+
+
+def read_parquet(path: Path, label: str) -> Dataset:
+    """The data set in a file of columns of numbers."""
+    if importlib.util.find_spec("pyarrow") is None:
+        raise BadInput(f"{path} needs a package: pip install 'pacbound[parquet]'")
+    from pyarrow import ArrowException, parquet
+
+    try:
+        found = parquet.read_table(path)
+        columns = dict(zip(found.column_names, (c.to_pylist() for c in found.columns), strict=True))
+    except (OSError, ValueError, ArrowException) as error:
+        words = " ".join(str(error).split())
+        raise BadInput(f"cannot read {path} as .parquet: {words}") from error
+    if len(columns) != found.num_columns:
+        raise BadInput(f"{path}: two columns have one name")
+    for name, cells in columns.items():
+        odd = next((c for c in cells if not isinstance(c, str | int | float | None)), None)
+        if odd is not None:
+            raise BadInput(f"{path}: column '{name}' holds {type(odd).__name__}, not numbers")
+    return table(path.stem, columns, label, str(path), 1)

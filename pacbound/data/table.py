@@ -1,0 +1,110 @@
+"""A user's own table: named columns of numbers, one of which holds the classes.
+
+Numbers are taken as they are. Whatever is computed from the examples (means to subtract, codes for
+the texts that occur) would make the network's inputs depend on all the data, which no certificate
+from the same data could then speak of; so nothing of the kind is done here, and text is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from pacbound.data.dataset import Dataset
+from pacbound.errors import BadInput, unknown_name
+
+__all__ = ["Cell", "table"]
+
+Cell = str | float | bool | None
+
+_MISSING = ("", "na", "n/a", "nan", "null", "none", "?")
+_TRUTH = {"true": 1.0, "false": 0.0}
+_SHOWN = 10  # classes in the name of the data
+
+
+def table(
+    name: str,
+    columns: Mapping[str, Sequence[Cell]],
+    label: str,
+    where: str,
+    first_row: int,
+) -> Dataset:
+    """The data set of a table's columns, inputs in their order; classes in the order of labels.
+
+    Arguments:
+        columns: By name, all of one length.
+        label: The name of the column that holds the classes.
+        where: What a refusal begins with.
+        first_row: The number of the first example's row, for refusals.
+    """
+    if not label:
+        raise BadInput(f"{where} is a table: name the column of the classes with --label")
+    if label not in columns:
+        raise BadInput(f"{where}: {unknown_name('column', label, columns)}")
+    if len(columns) < 2:
+        raise BadInput(f"{where} has no other column than '{label}'; separate columns by commas")
+    rows = len(columns[label])
+    if not rows:
+        raise BadInput(f"{where} has no rows")
+    inputs = np.empty((rows, len(columns) - 1), np.float32)
+    for place, column in enumerate(key for key in columns if key != label):
+        for row, cell in enumerate(columns[column]):
+            inputs[row, place] = _number(cell, f"{where}, row {first_row + row}", column)
+    texts = [_text(cell, f"{where}, row {first_row + i}") for i, cell in enumerate(columns[label])]
+    names = _ordered(set(texts))
+    if len(names) < 2:
+        raise BadInput(f"{where}: column '{label}' holds the single class {names[0]}; give two")
+    numbers = {text: number for number, text in enumerate(names)}
+    labels = np.array([numbers[text] for text in texts], np.int64)
+    shown = names if len(names) <= _SHOWN else [*names[: _SHOWN - 1], "…", names[-1]]
+    return Dataset(f"{name} ({label}: {', '.join(shown)})", inputs, labels, None, None, len(names))
+
+
+def _number(cell: Cell, where: str, column: str) -> float:
+    if _is_missing(cell):
+        raise BadInput(
+            f"{where}: column '{column}' has no value; a value to stand in must not come from the "
+            "data: fill it in beforehand, or leave the row or the column out"
+        )
+    if isinstance(cell, str):
+        text = cell.strip()
+        if text.lower() in _TRUTH:
+            return _TRUTH[text.lower()]
+        try:
+            number = float(text.replace("_", "x"))  # Python reads 1_000, and nobody else
+        except ValueError:
+            raise BadInput(
+                f"{where}: column '{column}' holds text ('{text[:30]}'); a code for its values "
+                "must not come from the data: write numbers, or leave the column out"
+            ) from None
+    else:
+        assert cell is not None
+        number = float(cell)
+    with np.errstate(over="ignore"):
+        if not np.isfinite(np.float32(number)):
+            raise BadInput(f"{where}: column '{column}' is {number}, not a finite float32")
+    return number
+
+
+def _text(cell: Cell, where: str) -> str:
+    """A label as text; whole numbers look the same in every kind of file."""
+    if _is_missing(cell):
+        raise BadInput(f"{where}: the row has no label")
+    if isinstance(cell, float) and cell.is_integer():
+        return str(int(cell))
+    return str(cell).strip()
+
+
+def _is_missing(cell: Cell) -> bool:
+    if isinstance(cell, str):
+        return cell.strip().lower() in _MISSING
+    return cell is None or cell != cell  # a NaN
+
+
+def _ordered(texts: set[str]) -> list[str]:
+    """Labels in their order: that of numbers if all are, else that of texts."""
+    try:
+        return sorted(texts, key=lambda text: (float(text), text))
+    except ValueError:
+        return sorted(texts)

@@ -1,0 +1,150 @@
+"""A user's own module: which layers it may have, and what is refused, by name and with the reason.
+
+A certificate speaks of a posterior over all that a network is made of, around a centre that is free
+of data. So every parameter must belong to a layer whose centre can be drawn from a seed, and
+nothing else in the module may carry what was learnt from data.
+"""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+from typing import Any
+
+import torch
+from torch import nn
+from torch.nn.modules.batchnorm import _BatchNorm
+from torch.nn.modules.instancenorm import _InstanceNorm
+from torch.nn.modules.lazy import LazyModuleMixin
+from torch.nn.utils.parametrize import is_parametrized
+
+from pacbound.errors import BadInput
+
+__all__ = ["SUPPORTED", "prepared", "refuse_wide", "structure_digest"]
+
+SUPPORTED: tuple[type[nn.Module], ...] = (
+    nn.Linear,
+    nn.Conv1d,
+    nn.Conv2d,
+    nn.Conv3d,
+    nn.Embedding,
+    nn.LayerNorm,
+    nn.GroupNorm,
+    nn.RMSNorm,
+    nn.InstanceNorm1d,
+    nn.InstanceNorm2d,
+    nn.InstanceNorm3d,
+)
+WIDEST = 10_000  # rows of a triangle; one of k-linear has as many entries as the square of it
+
+
+def prepared(module: nn.Module) -> nn.Module:
+    """A copy of the module to build on, or BadInput for what cannot be certified.
+
+    It is in the mode of evaluation, in which dropout does nothing: what is trained and certified is
+    the network as it predicts. The values of its parameters are of no consequence.
+    """
+    if not isinstance(module, nn.Module):
+        raise BadInput(f"the network must be an nn.Module, not {type(module).__name__}")
+    _refuse_unsupported(module)
+    if type(module) in SUPPORTED:  # a layer by itself: its parameters need a layer's name
+        module = nn.Sequential(module)
+    try:
+        copied = copy.deepcopy(module)
+    except Exception as error:  # an attribute may refuse in any way
+        raise BadInput(f"the module cannot be copied: {error}") from error
+    for layer in copied.modules():
+        if isinstance(layer, nn.Embedding) and not layer._forward_pre_hooks:
+            layer.register_forward_pre_hook(_refuse_other_rows)
+    return copied.to("cpu", torch.float32).eval()
+
+
+def _refuse_other_rows(layer: nn.Module, arguments: tuple[Any, ...]) -> None:
+    """One line in the place of torch's bare `index out of range`."""
+    assert isinstance(layer, nn.Embedding)
+    indices = arguments[0]
+    if torch.compiler.is_compiling() or not indices.numel() or indices.is_floating_point():
+        return
+    least, most, rows = int(indices.min()), int(indices.max()), layer.num_embeddings
+    if least < 0 or most >= rows:
+        wrong = least if least < 0 else most
+        raise BadInput(f"an input asks for row {wrong} of an embedding with {rows} rows")
+
+
+def _refuse_unsupported(module: nn.Module) -> None:
+    seen: dict[int, str] = {}
+    for name, layer in module.named_modules(remove_duplicate=False):
+        kind = type(layer).__name__
+        where = f"layer '{name}' ({kind})" if name else f"the module ({kind})"
+        if reason := _unsupported(layer):
+            raise BadInput(f"{where} is not supported: {reason}")
+        for leaf, parameter in layer.named_parameters(recurse=False):
+            full = f"{name}.{leaf}" if name else leaf
+            if id(parameter) in seen:
+                raise BadInput(
+                    f"parameter {full} is {seen[id(parameter)]}: shared parameters are not "
+                    "supported; use one layer twice in forward instead"
+                )
+            seen[id(parameter)] = full
+            if not parameter.requires_grad:
+                raise BadInput(
+                    f"parameter {full} is frozen, but its value would not be kept: every weight "
+                    "is drawn around a prior that is free of data"
+                )
+            if not parameter.is_floating_point():
+                raise BadInput(f"parameter {full} is {parameter.dtype}; only real ones have a law")
+    if not seen:
+        raise BadInput("the module has no parameters: there is nothing to train or certify")
+
+
+def _unsupported(layer: nn.Module) -> str | None:
+    """Why a layer by itself cannot be part of a certified network, if it cannot."""
+    if isinstance(layer, _BatchNorm):
+        return (
+            "batch normalisation learns statistics of the data outside the posterior; use "
+            "GroupNorm or LayerNorm"
+        )
+    if isinstance(layer, _InstanceNorm) and layer.track_running_stats:
+        return "its running statistics depend on the data; use track_running_stats=False"
+    if isinstance(layer, LazyModuleMixin):
+        return "its shapes are not known yet; apply it once to an example, or give the shapes"
+    if is_parametrized(layer):
+        return "its parameters are computed from others (torch.nn.utils.parametrize)"
+    hooks = [*layer._forward_hooks.values(), *layer._forward_pre_hooks.values()]
+    if any(hook is not _refuse_other_rows for hook in hooks):
+        return "it has forward hooks (of weight_norm or spectral_norm?)"
+    if isinstance(layer, nn.Embedding) and (layer.max_norm is not None or layer.sparse):
+        return "an embedding with max_norm or sparse gradients changes its weights outside of them"
+    buffers = [name for name, _ in layer.named_buffers(recurse=False)]
+    if buffers:
+        return (
+            f"its buffer '{buffers[0]}' is no part of the posterior, and could hold what was "
+            "computed from data; compute constants in forward"
+        )
+    own = [name for name, _ in layer.named_parameters(recurse=False)]
+    if own and type(layer) not in SUPPORTED:
+        names = ", ".join(kind.__name__ for kind in SUPPORTED)
+        return f"its parameter '{own[0]}' is of none of the supported layers ({names})"
+    return None
+
+
+def refuse_wide(module: nn.Module, posterior: str) -> None:
+    """Refuse triangles that would not fit into memory."""
+    if posterior not in ("k-linear", "k-nonlinear"):
+        return
+    for name, parameter in module.named_parameters():
+        if parameter.dim() > 1 and max(parameter.shape) > WIDEST:
+            raise BadInput(
+                f"parameter {name} has {max(parameter.shape)} rows along one mode: {posterior} "
+                "would need the square of that; use posterior diag or k-diag"
+            )
+
+
+def structure_digest(module: nn.Module) -> str:
+    """SHA-256 of a prepared module's layers, their options, and the shapes of their parameters.
+
+    What `forward` does with them is not in it.
+    """
+    shapes = [f"{name} {list(value.shape)}" for name, value in module.named_parameters()]
+    text = "\n".join(["pacbound-structure/1", repr(module), *shapes])
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,93 @@
+"""What a user's network does with a few examples: the conditions that its code must meet."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.func import functional_call
+
+from pacbound.errors import BadInput
+from pacbound.networks.initializers import prior_center
+from pacbound.networks.stochastic import StochasticNetwork
+from pacbound.posteriors import Diag
+
+__all__ = ["probe_places", "refuse_misbehaviour"]
+
+EXAMPLES = 8
+TOLERANCE = 1e-3  # of the largest output: float32 sums of another order differ by far less
+
+
+def probe_places(m: int) -> list[int]:
+    """The places of a few examples, spread over all m."""
+    return sorted({int(place) for place in np.linspace(0, m - 1, EXAMPLES)})
+
+
+def refuse_misbehaviour(module: nn.Module, inputs: Tensor, classes: int) -> None:
+    """BadInput unless each example alone decides its row of outputs, the same in every pass.
+
+    An error rate is that of a function of one example. Where examples of a batch influence each
+    other, the errors that are counted in training batches say nothing of a new example by itself.
+
+    Arguments:
+        module: The plain network.
+        inputs: A few examples, as the network sees them.
+        classes: The outputs that it must have.
+    """
+    # Of weights that are not zero, whatever initialiser the prior has.
+    weights = prior_center(module, "fan-in-uniform", 0)
+
+    def plain(batch: Tensor) -> Tensor:
+        outputs: Tensor = functional_call(module, weights, (batch,))
+        return outputs
+
+    outputs = _applied(plain, inputs, module)
+    expected = (len(inputs), classes)
+    if not isinstance(outputs, Tensor) or outputs.shape != expected:
+        got = tuple(outputs.shape) if isinstance(outputs, Tensor) else type(outputs).__name__
+        raise BadInput(
+            f"the module gives {got} for {len(inputs)} examples of {classes} classes; "
+            f"forward must return one tensor of shape {expected}"
+        )
+    if not outputs.is_floating_point():
+        raise BadInput(f"the module's outputs are {outputs.dtype}; give logits of float32")
+    if not _alike(outputs, _applied(plain, inputs, module)):
+        raise BadInput("the module gives other outputs in every pass: forward must not be random")
+    alone = torch.cat([_applied(plain, one[None], module) for one in inputs])
+    if not _alike(outputs, alone):
+        raise BadInput(
+            "the module's outputs for an example depend on the others in its batch, so it has no "
+            "error on one example to certify"
+        )
+    stochastic = StochasticNetwork(module, weights, Diag, [0.1])
+    same = _applied(lambda batch: stochastic(batch, None), inputs, module)
+    if not _alike(outputs, same):
+        raise BadInput(
+            "the module asks what kind its layers are: stochastic ones must be treated as they are"
+        )
+
+
+def _applied(function: Callable[[Tensor], Tensor], inputs: Tensor, module: nn.Module) -> Tensor:
+    try:
+        with torch.no_grad():
+            return function(inputs)
+    except BadInput:
+        raise
+    except Exception as error:  # the code is the user's
+        words = " ".join(f"{type(error).__name__}: {error}".split())[:300]
+        hint = ""
+        if any(isinstance(layer, nn.Embedding) for layer in module.modules()):
+            hint = "; inputs are float32: call .long() on them before an Embedding"
+        elif "StochasticL" in words:
+            hint = "; forward must use its layers by calling them with one tensor"
+        shape = tuple(inputs.shape[1:])
+        raise BadInput(f"the module fails on inputs of shape {shape}: {words}{hint}") from error
+
+
+def _alike(first: Tensor, second: Tensor) -> bool:
+    if first.shape != second.shape:
+        return False
+    largest = float(first.abs().max()) if torch.isfinite(first).all() else 1.0
+    return torch.allclose(first, second, rtol=0, atol=TOLERANCE * largest, equal_nan=True)

@@ -1,0 +1,199 @@
+"""A scikit-learn classifier that comes with a certificate of its own error."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from pacbound.bounds.maurer import SMALLEST_M
+from pacbound.certificate.format import Certificate
+from pacbound.certify.budget import parse_delta
+from pacbound.certify.export import network_drawn
+from pacbound.certify.issue import Request
+from pacbound.certify.issue import certify as issue
+from pacbound.data import Dataset
+from pacbound.errors import BadInput
+from pacbound.recipes import Settings, recipe
+from pacbound.recipes.commands import GIVEN
+from pacbound.seeds import Noise, derive
+from pacbound.training.loop import train
+from pacbound.training.networks import network_inputs
+
+try:
+    from sklearn.base import BaseEstimator, ClassifierMixin
+    from sklearn.utils.multiclass import check_classification_targets
+    from sklearn.utils.validation import check_is_fitted, validate_data
+except ImportError as error:
+    raise ImportError(
+        "pacbound.sklearn needs a package: pip install 'pacbound[sklearn]'"
+    ) from error
+
+__all__ = ["PacBayesClassifier"]
+
+FEWEST_TO_SCALE = 2  # examples that have a deviation
+
+
+class PacBayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """One network drawn from a posterior, and a bound on its error on new examples.
+
+    `predict` and `predict_proba` are by exactly the network that the certificate speaks of.
+
+    Inputs must not be scaled by statistics of the examples that are counted in the certificate. So
+    a share of the examples is set aside, at random but regardless of their values: their means
+    and deviations scale all inputs, which then go through arcsinh, and they serve for nothing else.
+    A scaler in a Pipeline in front of this estimator sees all the examples: the certificate would
+    not hold.
+
+    Arguments:
+        posterior: diag, k-diag, k-linear or k-nonlinear.
+        delta: The probability that the certificate is wrong.
+        hidden: Sizes of hidden layers; none for a linear classifier.
+        initializer: Of the prior's centre; None: zeros, or fan-in-uniform with hidden layers.
+        objective: The bound that is minimised.
+        epochs: Passes over the examples.
+        batch: Examples in a step.
+        learning_rate: Of the first steps.
+        scale_share: The share of examples to scale by; 0 for arcsinh alone.
+        prior_seed: Of the prior's centre; seed k costs 2 ln(k + 1) nats.
+        seed: Of training.
+        trials: How many estimators were tried on these examples before this one was kept.
+
+    Attributes:
+        classes_: The labels, which are taken as known beforehand.
+        certificate_: Its `claim.risk_bound` bounds the error; None of fewer than 8 examples.
+        network_: The drawn network, an nn.Module, in float64.
+    """
+
+    def __init__(
+        self,
+        posterior: str = "k-linear",
+        delta: float = 0.05,
+        hidden: Sequence[int] = (),
+        initializer: str | None = None,
+        objective: str = "kl-inverse",
+        epochs: int = 60,
+        batch: int = 64,
+        learning_rate: float = 0.02,
+        scale_share: float = 0.1,
+        prior_seed: int = 0,
+        seed: int = 0,
+        trials: int = 1,
+    ) -> None:
+        self.posterior = posterior
+        self.delta = delta
+        self.hidden = hidden
+        self.initializer = initializer
+        self.objective = objective
+        self.epochs = epochs
+        self.batch = batch
+        self.learning_rate = learning_rate
+        self.scale_share = scale_share
+        self.prior_seed = prior_seed
+        self.seed = seed
+        self.trials = trials
+
+    def fit(self, X: Any, y: Any) -> PacBayesClassifier:
+        """Train on the examples, draw the network, and certify it."""
+        X, y = validate_data(self, X, y, dtype=np.float64)
+        check_classification_targets(y)
+        self.classes_, labels = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ValueError("PacBayesClassifier needs examples of two classes; these are 1 class")
+        if not 0 <= self.scale_share < 1:
+            raise ValueError(f"scale_share must be at least 0 and below 1, not {self.scale_share}")
+        aside, rest = _set_aside(len(X), self.scale_share)
+        self.center_, self.scale_ = _statistics(X, aside)
+        try:
+            self._fit(rest, self._seen(X[rest]), labels[rest], len(aside))
+        except BadInput as error:
+            raise ValueError(str(error)) from error
+        return self
+
+    def _fit(
+        self, rest: NDArray[Any], inputs: NDArray[np.float32], labels: NDArray[Any], aside: int
+    ) -> None:
+        scaled = f"scaled by {aside} others" if aside else "arcsinh"
+        data = Dataset(
+            f"table, {scaled}", inputs, labels.astype(np.int64), None, None, len(self.classes_)
+        )
+        request = Request(parse_delta(repr(float(self.delta))), "draw", command="pacbound.sklearn")
+        self._settings = self._chosen()
+        self.certificate_: Certificate | None = None
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "network.pt"
+            train(self._settings, data, path)
+            if data.m >= SMALLEST_M:
+                self.certificate_ = issue(path, data, request)
+            network, _ = network_drawn(path, data)
+        self.network_ = network.double()
+
+    def _chosen(self) -> Settings:
+        plain = "fan-in-uniform" if len(self.hidden) else "zeros"
+        return recipe(
+            "table",
+            {
+                "data": GIVEN,
+                "posterior": self.posterior,
+                "objective": self.objective,
+                "hidden": list(self.hidden),
+                "initializer": self.initializer or plain,
+                "epochs": self.epochs,
+                "batch": self.batch,
+                "learning_rate": self.learning_rate,
+                "prior_seed": self.prior_seed,
+                "seed": self.seed,
+                "trials": self.trials,
+            },
+        )
+
+    def _seen(self, X: NDArray[np.float64]) -> NDArray[np.float32]:
+        """What the network sees of examples: a map that no counted example had a part in."""
+        seen: NDArray[np.float32] = np.arcsinh((X - self.center_) / self.scale_).astype(np.float32)
+        return seen
+
+    @torch.inference_mode()
+    def _logits(self, X: Any) -> NDArray[np.float64]:
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=np.float64, reset=False)
+        # In float64, where the size of a batch makes no difference. What float32 could not tell
+        # apart was counted as an error.
+        inputs = network_inputs(self._settings, self._seen(X)).double()
+        logits: NDArray[np.float64] = self.network_(inputs).numpy()
+        return logits
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The classes by the certified network."""
+        chosen: NDArray[Any] = self._logits(X).argmax(1)
+        return np.asarray(self.classes_[chosen])
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """The probabilities of `classes_` by the certified network; they are not certified."""
+        probabilities: NDArray[np.float64] = torch.from_numpy(self._logits(X)).softmax(1).numpy()
+        return probabilities
+
+
+def _set_aside(n: int, share: float) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """The places of the examples to scale by, and of the others; a function of n alone."""
+    aside = int(Decimal(repr(float(share))) * n)
+    if aside < FEWEST_TO_SCALE:
+        aside = 0
+    order = Noise(derive("set aside", n)).permutation(n).numpy()
+    return np.sort(order[:aside]), np.sort(order[aside:])
+
+
+def _statistics(
+    X: NDArray[np.float64], aside: NDArray[np.intp]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Mean and deviation of every column over some examples; 1 where they do not deviate."""
+    if not len(aside):
+        return np.zeros(X.shape[1]), np.ones(X.shape[1])
+    deviation = X[aside].std(0)
+    constant = deviation <= 1e-12 * np.abs(X[aside]).max(0)  # what is left is rounding
+    return X[aside].mean(0), np.where(constant, 1.0, deviation)

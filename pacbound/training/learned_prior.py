@@ -1,0 +1,282 @@
+"""A prior that learned: its centre and its variances, trained on a part of the examples alone.
+
+Valid when: none of those examples is counted by the certificate. The prior is then fixed before
+the sample that counts was drawn, whatever it was chosen by.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from pacbound.data import Dataset
+from pacbound.errors import BadInput
+from pacbound.files import write_whole
+from pacbound.networks.initializers import prior_center, tensors_digest
+from pacbound.networks.probe import probe_places
+from pacbound.networks.stochastic import StochasticNetwork
+from pacbound.posteriors import Diag, posterior_named
+from pacbound.recipes import Settings
+from pacbound.seeds import TrainingNoise, derive
+from pacbound.training.augmentation import augmented
+from pacbound.training.averaging import PolyakAverage
+from pacbound.training.networks import network_inputs, plain_network
+from pacbound.training.schedules import SCHEDULES
+
+__all__ = ["LearnedPrior", "PriorStep", "learn_prior", "prior_path", "prior_settings"]
+
+FORMAT = "pacbound-prior/1"
+SPREADS = [2.0 ** (-k / 2) for k in range(2, 40)]  # of a weight's noise, relative to its layer
+FITTING = 500  # examples at a time, which share a draw where weights must be drawn
+DRAWS = 4  # of the weights for as many examples
+OF_THE_NETWORK = {"network", "hidden", "initializer", "input_scale", "smoothing", "alignment"}
+OF_THE_PRIOR = OF_THE_NETWORK | {"structure", "hidden_bias", "variance_groups", "split_seed"}
+
+
+@dataclass(frozen=True)
+class LearnedPrior:
+    """N(center, λI), with a λ for every variance group.
+
+    `threads` are those it was trained with: sums of another number of them round differently.
+    `seconds` is how long that took.
+    """
+
+    center: dict[str, Tensor]
+    variances: tuple[float, ...]
+    threads: int
+    seconds: float
+
+    @property
+    def sha256(self) -> str:
+        """The digest of the centre and the variances."""
+        variances = torch.tensor(self.variances, dtype=torch.float64)
+        return tensors_digest({**self.center, "prior variances": variances})
+
+
+@dataclass(frozen=True)
+class PriorStep:
+    """How far the training of a prior is, for a progress display."""
+
+    epoch: int
+    epochs: int
+    step: int
+    steps: int
+    risk: float
+
+
+def prior_settings(settings: Settings) -> dict[str, Any]:
+    """What determines a learned prior, besides the data: how it was trained."""
+    names = [field.name for field in fields(settings)]
+    wanted = [name for name in names if name.startswith("prior_") or name in OF_THE_PRIOR]
+    wanted.remove("prior_variance")  # how the posterior's training treats a data-free one
+    everything = settings.everything()
+    return {name: everything[name] for name in wanted}
+
+
+def prior_path(checkpoint: Path, settings: Settings, part: Dataset) -> Path:
+    """Where the prior of these settings and examples is kept, for all posteriors around it."""
+    name = derive("prior file", prior_settings(settings), part.sha256)[:12]
+    return checkpoint.with_name(f"prior-{name}.pt")
+
+
+def learn_prior(
+    settings: Settings,
+    part: Dataset,
+    path: Path | None = None,
+    on_step: Callable[[PriorStep], None] = lambda step: None,
+    module: nn.Module | None = None,
+    threads: int | None = None,
+) -> LearnedPrior:
+    """Train the centre on its part of the examples, then fit the variances on the same part.
+
+    With a path the state is kept there after every epoch, and a run that was stopped continues,
+    with the number of threads that it began with: the prior is the one of a run that was not.
+
+    Arguments:
+        part: The examples that it learns from.
+        module: The user's own network, where the settings are for one.
+        threads: To train with; as many as there are by default.
+    """
+    run = _Run(settings, part, module, threads or torch.get_num_threads())
+    first = run.restore(path) + 1 if path is not None and path.exists() else 1
+    with _threads(run.threads):
+        for epoch in range(first, settings.prior_epochs + 1):
+            run.epoch(epoch, on_step)
+            if path is not None:
+                run.save(path, epoch)
+        return run.prior()
+
+
+class _Run:
+    """The training of a centre, between epochs."""
+
+    def __init__(
+        self, settings: Settings, part: Dataset, module: nn.Module | None, threads: int
+    ) -> None:
+        self.settings, self.part, self.threads = settings, part, threads
+        self.own = module is not None
+        self.network = plain_network(settings, part.input_shape, part.classes, module)
+        start = prior_center(
+            self.network, settings.initializer, settings.prior_seed, settings.hidden_bias
+        )
+        self.network.load_state_dict(start)
+        self.optimizer = torch.optim.AdamW(
+            self.network.parameters(),
+            lr=1.0,
+            weight_decay=settings.prior_weight_decay,
+            fused=True,
+        )
+        decay = settings.prior_averaging
+        self.average = PolyakAverage(self.network, decay) if decay else None
+        self.inputs = network_inputs(settings, part.train_inputs)
+        self.labels = torch.from_numpy(part.train_labels)
+        self.seconds = 0.0  # of the epochs so far
+        self.identity = derive("prior", prior_settings(settings), part.sha256)
+
+    def epoch(self, epoch: int, on_step: Callable[[PriorStep], None]) -> None:
+        settings, m, clock = self.settings, self.part.m, time.monotonic()
+        source = TrainingNoise(derive("prior training", settings.prior_seed, epoch))
+        order, steps = source.permutation(m), math.ceil(m / settings.prior_batch)
+        errors = seen = 0
+        with _dropout(self.network, settings.prior_dropout, source):
+            for step in range(steps):
+                done = (epoch - 1 + step / steps) / settings.prior_epochs
+                rate = settings.prior_learning_rate * SCHEDULES["cosine"](done)
+                for group in self.optimizer.param_groups:
+                    group["lr"] = rate
+                chosen = order[step * settings.prior_batch : (step + 1) * settings.prior_batch]
+                inputs = augmented(settings.prior_augmentation, self.inputs[chosen], source)
+                labels = self.labels[chosen]
+                self.optimizer.zero_grad(set_to_none=True)
+                logits = self.network(inputs)
+                loss = functional.cross_entropy(logits, labels)
+                if not math.isfinite(loss.item()):
+                    raise BadInput(
+                        f"the prior's training diverged in epoch {epoch}; "
+                        "try a smaller prior_learning_rate"
+                    )
+                loss.backward()  # type: ignore[no-untyped-call]
+                self.optimizer.step()
+                if self.average is not None:
+                    self.average.update()
+                errors += int((logits.detach().argmax(1) != labels).sum())
+                seen += len(labels)
+                on_step(PriorStep(epoch, settings.prior_epochs, step + 1, steps, errors / seen))
+        self.seconds += time.monotonic() - clock
+
+    def prior(self) -> LearnedPrior:
+        """The centre, averaged where the settings say so, and its variances."""
+        if self.average is not None:
+            self.average.swap()
+        center = {name: value.detach().clone() for name, value in self.network.named_parameters()}
+        if self.average is not None:
+            self.average.swap()
+        return LearnedPrior(center, self._fitted(center), self.threads, round(self.seconds, 1))
+
+    @torch.no_grad()
+    def _fitted(self, center: dict[str, Tensor]) -> tuple[float, ...]:
+        """The largest noise that the risk on the prior's own examples hardly notices.
+
+        Every group's standard deviation is the same multiple of the root mean square of its
+        weights; the multiple is the largest on a list at which the Gibbs risk is within the
+        tolerance of the centre's.
+        """
+        probe = StochasticNetwork(self.network, center, posterior_named("diag"), (1.0,))
+        groups = probe.variance_groups(self.settings.variance_groups)
+        sizes = [_root_mean_square(center, layers) for layers in groups]
+        if self.own:
+            probe.observe(self.inputs[probe_places(self.part.m)])
+        calm = self._risk(probe, None)
+        for spread in SPREADS:
+            for layers, size in zip(groups, sizes, strict=True):
+                for name, q, _ in probe.posteriors(center):
+                    if name in layers:
+                        assert isinstance(q, Diag)
+                        q.log_scale.fill_(math.log(spread * size))
+            noise = TrainingNoise(derive("prior spread", self.settings.prior_seed))
+            if self._risk(probe, noise) <= calm + self.settings.prior_tolerance:
+                break
+        return tuple((spread * size) ** 2 for size in sizes)
+
+    def _risk(self, probe: StochasticNetwork, source: TrainingNoise | None) -> float:
+        errors = 0
+        for first in range(0, self.part.m, FITTING):
+            rows = slice(first, first + FITTING)
+            logits = probe(self.inputs[rows], source, DRAWS)
+            errors += int((logits.argmax(1) != self.labels[rows]).sum())
+        return errors / self.part.m
+
+    def save(self, path: Path, epoch: int) -> None:
+        content = {
+            "format": FORMAT,
+            "identity": self.identity,
+            "epoch": epoch,
+            "threads": self.threads,
+            "seconds": self.seconds,
+            "network": self.network.state_dict(),
+            "optimizer": self.optimizer.state_dict(),
+            "average": self.average.state() if self.average else None,
+        }
+        write_whole(path, lambda stream: torch.save(content, stream))
+
+    def restore(self, path: Path) -> int:
+        """Continue from a file of the same settings and examples; returns its epoch."""
+        try:
+            content = torch.load(path, weights_only=True)
+            if content["format"] != FORMAT or content["identity"] != self.identity:
+                raise BadInput(f"{path} is not the prior of these settings and examples")
+            self.network.load_state_dict(content["network"])
+            self.optimizer.load_state_dict(content["optimizer"])
+            if self.average is not None:
+                self.average.restore(**content["average"])
+            self.threads, self.seconds = max(int(content["threads"]), 1), content["seconds"]
+            return int(content["epoch"])
+        except BadInput:
+            raise
+        except Exception as error:  # a damaged file can make the reader fail in any way
+            raise BadInput(f"{path} cannot be read as a prior: delete it to train anew") from error
+
+
+def _root_mean_square(center: dict[str, Tensor], layers: list[str]) -> float:
+    parts = [v.double() for name, v in center.items() if name.rpartition(".")[0] in layers]
+    total = sum(float(part.square().sum()) for part in parts)
+    if not total > 0:
+        raise BadInput(f"the prior's layer {layers[0]} learned nothing: try another initializer")
+    return math.sqrt(total / sum(part.numel() for part in parts))
+
+
+@contextmanager
+def _threads(count: int) -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(count)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+@contextmanager
+def _dropout(network: nn.Module, rate: float, source: TrainingNoise) -> Iterator[None]:
+    """Inputs of every dense layer but the network's first layer are left out at random."""
+
+    def drop(_: nn.Module, inputs: tuple[Tensor]) -> tuple[Tensor]:
+        kept = torch.rand(inputs[0].shape, generator=source.fast) >= rate
+        return (inputs[0] * kept / (1 - rate),)
+
+    own = [layer for layer in network.modules() if list(layer.parameters(recurse=False))]
+    dense = [layer for layer in own[1:] if isinstance(layer, nn.Linear)] if rate else []
+    handles = [layer.register_forward_pre_hook(drop) for layer in dense]
+    try:
+        yield
+    finally:
+        for handle in handles:
+            handle.remove()

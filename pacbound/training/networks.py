@@ -1,0 +1,70 @@
+"""The plain network of the settings, and what it sees of raw inputs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from torch import Tensor, nn
+
+from pacbound.errors import BadInput
+from pacbound.networks.input_map import map_inputs
+from pacbound.networks.lenet import lenet
+from pacbound.networks.mlp import mlp
+from pacbound.networks.own import prepared, refuse_wide, structure_digest
+from pacbound.networks.vgg import vgg
+from pacbound.recipes import Settings
+
+__all__ = ["network_inputs", "plain_network", "with_structure"]
+
+
+def with_structure(settings: Settings, module: nn.Module | None) -> Settings:
+    """The settings with the digest of the user's module, where they have none."""
+    if module is None or settings.network != "module" or settings.structure:
+        return settings
+    return replace(settings, structure=structure_digest(prepared(module)))
+
+
+def plain_network(
+    settings: Settings,
+    input_shape: tuple[int, ...],
+    classes: int,
+    module: nn.Module | None = None,
+) -> nn.Module:
+    """The network of the settings, for inputs of a shape and a number of classes.
+
+    Arguments:
+        module: The user's own, where the settings are for one. It is never made from a name in the
+            settings: those may come from a file, and importing runs code.
+    """
+    if settings.network == "module":
+        return _own_network(settings, module)
+    if module is not None:
+        raise BadInput(f"the network is {settings.network}, a built-in one: it takes no module")
+    if settings.network == "lenet":
+        return lenet(input_shape, settings.hidden, classes)
+    if settings.network == "vgg":
+        return vgg(input_shape, settings.hidden, classes, settings.batch_norm)
+    return mlp(input_shape, settings.hidden, classes)
+
+
+def _own_network(settings: Settings, module: nn.Module | None) -> nn.Module:
+    if module is None:
+        name = settings.model or "PACKAGE.MODULE:FACTORY"
+        raise BadInput(
+            "the network is a module of your own, which is made by running code: say which with "
+            f"--model {name}, or give the module in Python"
+        )
+    own = prepared(module)
+    if structure_digest(own) != settings.structure:
+        raise BadInput(
+            "the module has other layers than the settings say: the digest of its structure "
+            f"begins {structure_digest(own)[:12]}, not {settings.structure[:12] or 'with anything'}"
+        )
+    refuse_wide(own, settings.posterior)
+    return own
+
+
+def network_inputs(settings: Settings, inputs: np.ndarray) -> Tensor:
+    """What the network of the settings sees of raw inputs."""
+    return map_inputs(inputs, settings.input_scale, settings.smoothing, settings.alignment)

@@ -1,0 +1,153 @@
+"""The scikit-learn estimator: its conventions, its soundness, and what it predicts with."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer, make_blobs
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import pacbound
+from pacbound.certificate import checker
+from pacbound.certificate.format import WholeSetRisk
+from pacbound.networks.initializers import tensors_digest
+from pacbound.sklearn import PacBayesClassifier, _set_aside
+
+FAST: dict[str, Any] = {"epochs": 5, "batch": 20, "learning_rate": 0.1}
+
+
+@parametrize_with_checks([PacBayesClassifier(**FAST)])
+def test_scikit_learns_own_checks(estimator: Any, check: Any) -> None:
+    check(estimator)
+
+
+def blobs(n: int = 300, classes: int = 3) -> tuple[np.ndarray, np.ndarray]:
+    X, y = make_blobs(n, centers=classes, n_features=4, cluster_std=2.0, random_state=0)
+    return X * [1, 100, 0.01, 1], np.array(["no", "yes", "perhaps"])[y]
+
+
+@pytest.fixture(scope="module")
+def fitted() -> PacBayesClassifier:
+    return PacBayesClassifier(**FAST).fit(*blobs())
+
+
+def test_it_is_found_lazily() -> None:
+    assert pacbound.sklearn.PacBayesClassifier is PacBayesClassifier
+
+
+def test_the_certificate_holds_and_is_for_the_predicting_network(
+    fitted: PacBayesClassifier,
+) -> None:
+    certificate = fitted.certificate_
+    assert certificate is not None
+    assert checker.check(certificate.to_json()).accepted
+    assert certificate.claim.predictor == "draw"
+    assert certificate.claim.delta == 0.05
+    assert isinstance(certificate.risk, WholeSetRisk)
+    weights = {name: value.float() for name, value in fitted.network_.named_parameters()}
+    assert tensors_digest(weights) == certificate.risk.weights_sha256
+    assert certificate.made.training_command == "in Python, with these settings"
+
+
+def test_predictions_make_the_certificates_errors(fitted: PacBayesClassifier) -> None:
+    """On the counted examples; a near tie counts as an error, and may yet be right."""
+    X, y = blobs()
+    _, rest = _set_aside(len(X), fitted.scale_share)
+    certificate = fitted.certificate_
+    assert certificate is not None
+    assert isinstance(certificate.risk, WholeSetRisk)
+    assert certificate.data.m == len(rest) == 270
+    wrong = int((fitted.predict(X[rest]) != y[rest]).sum())
+    assert wrong <= certificate.risk.errors <= wrong + 3
+    probabilities = fitted.predict_proba(X)
+    np.testing.assert_allclose(probabilities.sum(1), 1)
+    assert np.array_equal(fitted.classes_[probabilities.argmax(1)], fitted.predict(X))
+
+
+@pytest.mark.parametrize("share", [0.0, 0.1, 0.5])
+def test_the_inputs_map_does_not_depend_on_counted_examples(share: float) -> None:
+    """Whatever the counted examples are, the map of inputs and the prior are the same."""
+    X, y = blobs()
+    aside, rest = _set_aside(len(X), share)
+    other = X.copy()
+    other[rest] = 1e3 * other[rest][::-1] - 7
+    first, second = (PacBayesClassifier(**FAST, scale_share=share).fit(Z, y) for Z in (X, other))
+    assert np.array_equal(first.center_, second.center_)
+    assert np.array_equal(first.scale_, second.scale_)
+    assert np.array_equal(first._seen(X), second._seen(X))
+    a, b = first.certificate_, second.certificate_
+    assert a is not None and b is not None
+    assert a.prior.center == b.prior.center
+    assert a.prior.choices == b.prior.choices
+    assert a.data.m == b.data.m == len(X) - len(aside)
+    assert a.data.sha256 != b.data.sha256
+
+
+def test_who_is_set_aside_depends_on_the_number_of_examples_alone() -> None:
+    for n in (1, 2, 19, 20, 100, 569):
+        aside, rest = _set_aside(n, 0.1)
+        assert sorted([*aside, *rest]) == list(range(n))
+        assert len(aside) == (n // 10 if n >= 20 else 0)
+    assert not len(_set_aside(100, 0)[0])
+
+
+def test_a_deviation_of_zero_scales_nothing() -> None:
+    X, y = blobs()
+    X[:, 0] = 0.1
+    fitted = PacBayesClassifier(**FAST).fit(X, y)
+    assert fitted.scale_[0] == 1
+    assert np.isfinite(fitted.predict_proba(X)).all()
+
+
+@pytest.mark.parametrize("n", [4, 7, 8])
+def test_few_examples_have_no_certificate(n: int) -> None:
+    X, y = blobs(n, 2)
+    fitted = PacBayesClassifier(**FAST).fit(X, y)
+    assert (fitted.certificate_ is None) == (n < 8)
+    assert fitted.predict(X).shape == (n,)
+
+
+def test_pickles_are_the_same_predictor(fitted: PacBayesClassifier) -> None:
+    again = pickle.loads(pickle.dumps(fitted))
+    X, _ = blobs()
+    assert np.array_equal(again.predict_proba(X), fitted.predict_proba(X))
+    assert again.certificate_ == fitted.certificate_
+
+
+def test_what_is_chosen_is_paid_for() -> None:
+    X, y = blobs()
+    more = {"hidden": (5,), "prior_seed": 3, "trials": 12, "posterior": "diag", "delta": 0.1}
+    certificate = PacBayesClassifier(**FAST, **more).fit(X, y).certificate_
+    assert certificate is not None
+    paid = {entry.name: entry.value for entry in certificate.prior.choices}
+    assert (paid["depth"], paid["width.1"], paid["seed"]) == (1, 5, 3)
+    assert paid["initializer"] == "fan-in-uniform"
+    assert certificate.prior.trials == 12
+    assert certificate.model.posterior == "diag"
+    assert certificate.claim.delta == 0.1
+
+
+@pytest.mark.parametrize(
+    ("parameters", "words"),
+    [
+        ({"posterior": "k-liner"}, "did you mean 'k-linear'"),
+        ({"delta": 2}, "delta"),
+        ({"scale_share": 1.0}, "scale_share"),
+        ({"epochs": 0}, "epochs"),
+        ({"initializer": "ones"}, "initializer"),
+        ({"objective": "pinker"}, "did you mean 'pinsker'"),
+    ],
+)
+def test_parameters_that_make_no_sense(parameters: dict[str, Any], words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        PacBayesClassifier(**{**FAST, **parameters}).fit(*blobs())
+
+
+def test_the_bound_of_real_examples_says_something() -> None:
+    X, y = load_breast_cancer(return_X_y=True)
+    certificate = PacBayesClassifier(epochs=20).fit(X, y).certificate_
+    assert certificate is not None
+    assert certificate.claim.risk_bound < 0.35

@@ -1,0 +1,300 @@
+"""A prior that learned: from its part alone, again the same, and with as much noise as it bears."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from pacbound.data import Dataset
+from pacbound.errors import BadInput
+from pacbound.networks.stochastic import StochasticNetwork
+from pacbound.posteriors import posterior_named
+from pacbound.recipes import Settings
+from pacbound.seeds import TrainingNoise, derive
+from pacbound.training.learned_prior import LearnedPrior, PriorStep, learn_prior, prior_path
+from pacbound.training.loop import train
+from pacbound.training.networks import network_inputs, plain_network
+from pacbound.training.problem import build
+from pacbound.training.split import split_of
+
+change = dataclasses.replace
+M = 200
+
+
+class _Stopped(Exception):
+    pass
+
+
+@pytest.fixture(scope="module")
+def vectors() -> Dataset:
+    """Two clouds in eight dimensions, and tests."""
+    generator = np.random.default_rng(3)
+    labels = generator.integers(0, 2, M + 50)
+    inputs = generator.normal(size=(M + 50, 8)) + 1.2 * labels[:, None]
+    inputs = inputs.astype(np.float32)
+    return Dataset("vectors", inputs[:M], labels[:M], inputs[M:], labels[M:], 2)
+
+
+@pytest.fixture
+def settings(tiny_settings: Settings) -> Settings:
+    return change(
+        tiny_settings,
+        smoothing=0.0,
+        hidden=(6,),
+        prior_fraction=0.5,
+        prior_epochs=2,
+        prior_batch=20,
+        prior_learning_rate=0.02,
+        epochs=1,
+        learning_rate=0.001,
+    )
+
+
+def learned(settings: Settings, data: Dataset, **options: Any) -> LearnedPrior:
+    return learn_prior(settings, split_of(settings, data.m).learned_data(data), **options)
+
+
+def same(a: LearnedPrior, b: LearnedPrior) -> bool:
+    """Bit for bit."""
+    equal = all(torch.equal(a.center[name], b.center[name]) for name in a.center)
+    assert (a.sha256 == b.sha256) == (equal and a.variances == b.variances)
+    return equal and a.variances == b.variances
+
+
+def with_example(data: Dataset, place: int, kind: str) -> Dataset:
+    """The data with one label or one pixel of one example changed."""
+    inputs, labels = data.train_inputs.copy(), data.train_labels.copy()
+    if kind == "label":
+        labels[place] = 1 - labels[place]
+    else:
+        inputs[place, 3] += 1
+    return change(data, train_inputs=inputs, train_labels=labels)
+
+
+@pytest.mark.parametrize("kind", ["label", "pixel"])
+def test_every_example_of_its_part_has_a_say_and_no_other(
+    settings: Settings, vectors: Dataset, kind: str
+) -> None:
+    split = split_of(settings, M)
+    first = learned(settings, vectors)
+    digest = split.learned_data(vectors).sha256
+    for place in split.learned[::33]:
+        other = with_example(vectors, int(place), kind)
+        assert not same(first, learned(settings, other))
+        assert split.learned_data(other).sha256 != digest
+    for place in split.counted[::33]:
+        other = with_example(vectors, int(place), kind)
+        assert other.sha256 != vectors.sha256
+        assert same(first, learned(settings, other))
+        assert split.learned_data(other).sha256 == digest
+
+
+@pytest.mark.parametrize("poison", [np.nan, np.inf, 1e30])
+def test_poison_in_what_is_counted_or_tested_is_not_noticed(
+    settings: Settings, vectors: Dataset, poison: float
+) -> None:
+    split = split_of(settings, M)
+    inputs, labels = vectors.train_inputs.copy(), vectors.train_labels.copy()
+    inputs[split.counted], labels[split.counted] = poison, 1 - labels[split.counted]
+    tests = np.full_like(vectors.test_inputs, poison)
+    assert vectors.test_labels is not None
+    poisoned = change(
+        vectors,
+        train_inputs=inputs,
+        train_labels=labels,
+        test_inputs=tests,
+        test_labels=1 - vectors.test_labels,
+    )
+    assert same(learned(settings, vectors), learned(settings, poisoned))
+    inputs = vectors.train_inputs.copy()
+    inputs[split.learned[0]] = poison
+    if not np.isfinite(poison):
+        with pytest.raises(BadInput, match="diverged"):
+            learned(settings, change(vectors, train_inputs=inputs))
+
+
+def test_the_posterior_that_is_trained_around_it_does_not_change_it(
+    settings: Settings, vectors: Dataset, tmp_path: Path
+) -> None:
+    prior = learned(settings, vectors)
+    for number, posterior in enumerate(("diag", "k-linear")):
+        used = change(settings, posterior=posterior, seed=number, epochs=number + 1)
+        checkpoint = train(used, vectors, tmp_path / f"{posterior}.pt")
+        assert checkpoint.learned_prior is not None
+        assert same(prior, checkpoint.learned_prior)
+        assert checkpoint.prior_sha256 == prior.sha256
+        assert checkpoint.data["m"] == M
+    assert len(list(tmp_path.glob("prior-*.pt"))) == 1  # both share it
+
+
+@pytest.mark.parametrize(
+    "changes", [{}, {"prior_averaging": 0.9, "prior_dropout": 0.3, "prior_weight_decay": 0.1}]
+)
+@pytest.mark.parametrize("stop_in", [1, 2])
+def test_a_prior_that_was_stopped_is_the_one_that_was_not(
+    settings: Settings, vectors: Dataset, tmp_path: Path, changes: dict[str, Any], stop_in: int
+) -> None:
+    settings = change(settings, prior_epochs=3, **changes)
+    whole, path = learned(settings, vectors), tmp_path / "prior.pt"
+
+    def stop(step: PriorStep) -> None:
+        if step.epoch == stop_in and step.step == 2:
+            raise _Stopped
+
+    with pytest.raises(_Stopped):
+        learned(settings, vectors, path=path, on_step=stop)
+    assert path.exists() == (stop_in > 1)
+    epochs: list[int] = []
+    again = learned(settings, vectors, path=path, on_step=lambda step: epochs.append(step.epoch))
+    assert epochs[0] == stop_in
+    assert same(whole, again)
+    assert same(whole, learned(settings, vectors, path=path, on_step=stop))  # it is finished
+
+
+def test_it_continues_with_the_threads_it_began_with(
+    settings: Settings, vectors: Dataset, tmp_path: Path
+) -> None:
+    def stop(step: PriorStep) -> None:
+        if step.epoch == 2:
+            raise _Stopped
+
+    seen: list[int] = []
+    before = torch.get_num_threads()
+    path = tmp_path / "prior.pt"
+    with pytest.raises(_Stopped):
+        learned(settings, vectors, path=path, on_step=stop, threads=2)
+    watch = lambda step: seen.append(torch.get_num_threads())  # noqa: E731
+    assert learned(settings, vectors, path=path, on_step=watch).threads == 2
+    assert set(seen) == {2}
+    assert torch.get_num_threads() == before
+
+
+def test_a_damaged_prior_file_is_said_in_one_line(
+    settings: Settings, vectors: Dataset, tmp_path: Path
+) -> None:
+    part = split_of(settings, M).learned_data(vectors)
+    path = prior_path(tmp_path / "a.pt", settings, part)
+    learned(settings, vectors, path=path)
+    content = path.read_bytes()
+    for damaged in (b"", b"hello", content[: len(content) // 2], content[:-1]):
+        path.write_bytes(damaged)
+        with pytest.raises(BadInput, match="delete it to train anew") as refusal:
+            train(settings, vectors, tmp_path / "a.pt")
+        assert "\n" not in str(refusal.value)
+    torch.save({"format": "other"}, path)
+    with pytest.raises(BadInput, match=r"delete it|is not the prior"):
+        train(settings, vectors, tmp_path / "a.pt")
+    path.write_bytes(content)
+    with pytest.raises(BadInput, match="is not the prior of these settings"):
+        learned(change(settings, prior_seed=1), vectors, path=path)
+    assert not (tmp_path / "a.pt").exists()
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"prior_dropout": 0.5},
+        {"prior_augmentation": "distort"},
+        {"prior_augmentation": "flip-crop"},
+        {"prior_averaging": 0.9},
+        {"prior_weight_decay": 10.0},
+        {"prior_seed": 1},
+        {"prior_epochs": 3},
+        {"prior_learning_rate": 0.01},
+        {"split_seed": 1},
+    ],
+)
+def test_how_it_is_trained_takes_effect_and_is_reproducible(
+    settings: Settings, tiny_data: Dataset, tmp_path: Path, changes: dict[str, Any]
+) -> None:
+    first = learned(settings, tiny_data)
+    changed = change(settings, **changes)
+    other = learned(changed, tiny_data)
+    assert not same(first, other)
+    assert same(other, learned(changed, tiny_data))
+    parts = [split_of(used, tiny_data.m).learned_data(tiny_data) for used in (settings, changed)]
+    path = tmp_path / "a.pt"
+    assert prior_path(path, settings, parts[0]) != prior_path(path, changed, parts[1])
+
+
+def test_nothing_of_it_is_left_on_the_network_by_dropout(
+    settings: Settings, vectors: Dataset
+) -> None:
+    """Units are left out while it trains, and not while its variances are fitted."""
+    from pacbound.training.learned_prior import _dropout
+
+    network = plain_network(settings, vectors.input_shape, vectors.classes)
+    inputs = network_inputs(settings, vectors.train_inputs)
+    with torch.no_grad():
+        before = network(inputs)
+        with _dropout(network, 0.5, TrainingNoise(derive("test"))):
+            assert not torch.equal(network(inputs), before)
+        assert torch.equal(network(inputs), before)
+
+
+@pytest.mark.parametrize("grouping", ["layer", "network"])
+@pytest.mark.parametrize("tolerance", [0.001, 0.05, 0.3])
+def test_its_noise_costs_no_more_risk_than_the_tolerance(
+    settings: Settings, vectors: Dataset, grouping: str, tolerance: float
+) -> None:
+    """The Gibbs risk on the prior's part, by many more draws than the fit has used."""
+    settings = change(
+        settings, variance_groups=grouping, prior_tolerance=tolerance, prior_epochs=10
+    )
+    part = split_of(settings, M).learned_data(vectors)
+    prior = learn_prior(settings, part)
+    inputs = network_inputs(settings, part.train_inputs)
+    labels = torch.from_numpy(part.train_labels)
+    scales = [variance**0.5 for variance in prior.variances]
+    module = plain_network(settings, part.input_shape, part.classes)
+    network = StochasticNetwork(module, prior.center, posterior_named("diag"), scales)
+    noise = TrainingNoise(derive("many draws"))
+    with torch.no_grad():
+        calm = (network(inputs, None).argmax(1) != labels).double().mean()
+        draws = [(network(inputs, noise).argmax(1) != labels).double().mean() for _ in range(300)]
+    noisy = torch.stack(draws).mean()
+    # The fit has looked at one draw for each example, and cannot know the risk better than that.
+    deviation = float((noisy * (1 - noisy) / part.m).sqrt())
+    assert noisy <= calm + tolerance + 3 * deviation
+    assert len(prior.variances) == (2 if grouping == "layer" else 1)
+
+
+def test_more_tolerance_is_more_noise(settings: Settings, vectors: Dataset) -> None:
+    small, large = (
+        learned(change(settings, prior_tolerance=x, prior_epochs=10), vectors) for x in (0.001, 0.3)
+    )
+    assert all(a < b for a, b in zip(small.variances, large.variances, strict=True))
+
+
+@pytest.mark.parametrize("posterior", ["diag", "k-diag", "k-linear", "k-nonlinear"])
+def test_the_posterior_starts_as_the_prior(
+    settings: Settings, vectors: Dataset, posterior: str
+) -> None:
+    prior = learned(settings, vectors)
+    problem = build(change(settings, posterior=posterior), vectors, prior)
+    for name, q, part in problem.network.posteriors(prior.center):
+        with torch.no_grad():
+            noise = torch.randn(q.shape, generator=torch.Generator().manual_seed(0))
+            variance = dict(zip(problem.network.layers, prior.variances, strict=True))[name]
+            expected = part + variance**0.5 * noise
+            assert torch.allclose(q.sample(noise), expected, rtol=1e-5, atol=1e-6)
+
+
+def test_a_center_that_learned_nothing_is_refused(settings: Settings, vectors: Dataset) -> None:
+    with pytest.raises(BadInput, match="learned nothing"):
+        learned(change(settings, initializer="zeros", hidden_bias=0.0), vectors)
+
+
+def test_divergence_is_said_in_one_line(settings: Settings, vectors: Dataset) -> None:
+    with pytest.raises(BadInput, match="the prior's training diverged"):
+        learned(change(settings, prior_learning_rate=1e20), vectors)
+
+
+def test_batch_normalisation_is_refused(settings: Settings) -> None:
+    with pytest.raises(BadInput, match="batch_norm is not for a learned prior"):
+        change(settings, network="vgg", batch_norm=True)
