@@ -152,7 +152,7 @@ def test_kl_is_zero_at_the_start(
 ) -> None:
     settings = learned_settings(tiny_settings, posterior)
     prior = learn_prior(settings, split_of(settings, 600).learned_data(tiny_data))
-    problem = build(settings, tiny_data, prior)
+    problem = build(settings, tiny_data, learned=prior)
     groups = exact_primitives(problem.network, problem.center, settings.variance_groups)
     variances, kl = exact_kl(groups, problem.variances)
     d = sum(group.parameters for group in groups)

@@ -276,7 +276,7 @@ def test_the_posterior_starts_as_the_prior(
     settings: Settings, vectors: Dataset, posterior: str
 ) -> None:
     prior = learned(settings, vectors)
-    problem = build(change(settings, posterior=posterior), vectors, prior)
+    problem = build(change(settings, posterior=posterior), vectors, learned=prior)
     for name, q, part in problem.network.posteriors(prior.center):
         with torch.no_grad():
             noise = torch.randn(q.shape, generator=torch.Generator().manual_seed(0))
