@@ -40,12 +40,17 @@ def recipe(name: str, overrides: Mapping[str, Any] | None = None) -> Settings:
     given = dict(overrides or {})
     values = {**_values(name), "recipe": name}
     posteriors, protocols = values.pop("posteriors", {}), values.pop("protocols", {})
+    learned = values.pop("learned", {})
     protocol = given.setdefault("protocol", OURS)
     if protocol != OURS:
         if protocol not in [*protocols]:
             raise unknown_name("protocol", str(protocol), [OURS, *protocols])
         # What differs for a posterior belongs to our own protocol; another has its own, or none.
         values |= protocols[protocol]
+        posteriors = values.pop("posteriors", {})
+    elif learned and given.get("prior_fraction", values.get("prior_fraction", 0)):
+        # Around a prior that learned, other settings are good, of posteriors too.
+        values |= learned
         posteriors = values.pop("posteriors", {})
     special = posteriors.get(str(given.get("posterior", values["posterior"])), {})
     return Settings.from_mapping({**values, **special, **given})
@@ -61,7 +66,10 @@ def _values(name: str) -> dict[str, Any]:
     """A recipe's values on top of those that it is based on."""
     values: dict[str, Any] = {}
     for each in reversed(lineage(name)):
-        values |= yaml.safe_load(recipe_text(each))
+        own = yaml.safe_load(recipe_text(each))
+        if "learned" in values and "learned" in own:
+            own["learned"] = values["learned"] | own["learned"]
+        values |= own
     values.pop("base", None)
     return values
 

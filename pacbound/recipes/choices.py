@@ -44,4 +44,5 @@ def declared_trials(settings: Settings, more: int | None = None) -> int:
     development looked at.
     """
     built_in = settings.recipe in recipe_names()
-    return max(more or 1, settings.trials, recipe(settings.recipe).trials if built_in else 1)
+    like = {"prior_fraction": settings.prior_fraction}
+    return max(more or 1, settings.trials, recipe(settings.recipe, like).trials if built_in else 1)

@@ -14,7 +14,8 @@ __all__ = ["GIVEN", "train_command"]
 
 GIVEN = "arrays given in Python"  # the data of settings that no file holds
 
-SELECTORS = ("protocol", "posterior")  # what they are decides what the others are by default
+# What they are decides what the others are by default.
+SELECTORS = ("protocol", "prior_fraction", "posterior")
 # Of `pacbound train` itself.
 OPTIONS = ("model", "posterior", "objective", "epochs", "seed", "data", "label")
 

@@ -122,6 +122,8 @@ class Settings:
             raise BadInput("setting linear_epochs is for k-nonlinear: other posteriors are linear")
         if self.posterior == "point" and self.prior_variance != "fixed":
             raise BadInput("a point has no noise, so no bound: it is for variational inference")
+        if self.objective == "elbo" and self.prior_fraction:
+            raise BadInput("a learned prior is for bounds: variational inference has its own prior")
         if self.batch_norm and self.prior_fraction:
             raise BadInput(
                 "setting batch_norm is not for a learned prior: no certificate allows it"

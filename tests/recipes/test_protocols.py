@@ -73,11 +73,30 @@ def test_what_differs_for_a_posterior_holds_in_our_own_protocol(name: str) -> No
         assert {key: getattr(settings, key) for key in values} == values
 
 
+@pytest.mark.parametrize("name", [name for name in FILES if "learned" in FILES[name]])
+def test_around_a_learned_prior_a_recipe_has_the_settings_for_it(name: str) -> None:
+    values = {key: value for key, value in FILES[name]["learned"].items() if key != "posteriors"}
+    fraction = FILES[name].get("prior_fraction", 0.5)
+    settings = recipe(name, {"prior_fraction": fraction})
+    assert {key: getattr(settings, key) for key in values if key != "initial_scale"} == {
+        key: value for key, value in values.items() if key != "initial_scale"
+    }
+    assert recipe(name, {"prior_fraction": fraction, "epochs": 99}).epochs == 99  # it has less say
+    if "prior_fraction" not in FILES[name]:  # and none without such a prior, or in the paper's
+        assert recipe(name).prior_fraction == 0
+        assert recipe(name).learning_rate != settings.learning_rate
+        paper = {"prior_fraction": fraction, "protocol": "paper"}
+        assert (
+            recipe(name, paper).learning_rate == recipe(name, {"protocol": "paper"}).learning_rate
+        )
+
+
 @pytest.mark.parametrize("name", [name for name in FILES if "base" in FILES[name]])
 def test_a_recipe_with_a_base_differs_from_it_in_what_it_lists(name: str) -> None:
     own = {**FILES[name]}
     base = own.pop("base")
-    listed = {key: own[key] for key in own if key not in ("posteriors", "protocols")}
+    listed = {key: own[key] for key in own if key not in ("posteriors", "protocols", "learned")}
+    listed |= own.get("learned", {})
     mine, theirs = recipe(name).everything(), recipe(base, listed).everything()
     differing = {key for key in mine if mine[key] != theirs[key]} - {"recipe"}
     # Where it says what differs for a posterior, what its base says of that is no longer so.
