@@ -136,8 +136,8 @@ def certify(
         data: The training data, as given to `fit`.
         delta: The probability of being wrong.
         label: The column that holds the classes, where the data is a table.
-        options: predictor ("gibbs" or "draw"), inequality, trials, draws, weights, samples, and
-            what else a `pacbound.certify.issue.Request` has.
+        options: predictor ("gibbs", "draw", "vote-gibbs" or "vote-tandem"), inequality, trials,
+            draws, weights, samples, and what else a `pacbound.certify.issue.Request` has.
     """
     known = [name for name in Request.__dataclass_fields__ if name != "delta"]
     for name in options:

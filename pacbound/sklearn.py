@@ -25,6 +25,7 @@ from pacbound.recipes.commands import GIVEN
 from pacbound.seeds import Noise, derive
 from pacbound.training.loop import train
 from pacbound.training.networks import network_inputs
+from pacbound.training.split import split_of
 
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin
@@ -57,7 +58,10 @@ class PacBayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         hidden: Sizes of hidden layers; none for a linear classifier.
         initializer: Of the prior's centre; None: zeros, or fan-in-uniform with hidden layers.
         objective: The bound that is minimised.
-        epochs: Passes over the examples.
+        prior_fraction: The share of examples that the prior learns from, one of 0.5, 0.7, 0.6, …,
+            which the certificate does not count; 0 for a prior without data.
+        epochs: Passes over the examples: of the prior, where it learns; then the posterior only
+            follows it.
         batch: Examples in a step.
         learning_rate: Of the first steps.
         scale_share: The share of examples to scale by; 0 for arcsinh alone.
@@ -67,7 +71,8 @@ class PacBayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     Attributes:
         classes_: The labels, which are taken as known beforehand.
-        certificate_: Its `claim.risk_bound` bounds the error; None of fewer than 8 examples.
+        certificate_: Its `claim.risk_bound` bounds the error; None where it would count fewer
+            than 8 examples.
         network_: The drawn network, an nn.Module, in float64.
     """
 
@@ -78,6 +83,7 @@ class PacBayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         hidden: Sequence[int] = (),
         initializer: str | None = None,
         objective: str = "kl-inverse",
+        prior_fraction: float = 0.5,
         epochs: int = 60,
         batch: int = 64,
         learning_rate: float = 0.02,
@@ -91,6 +97,7 @@ class PacBayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.hidden = hidden
         self.initializer = initializer
         self.objective = objective
+        self.prior_fraction = prior_fraction
         self.epochs = epochs
         self.batch = batch
         self.learning_rate = learning_rate
@@ -129,13 +136,20 @@ class PacBayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "network.pt"
             train(self._settings, data, path)
-            if data.m >= SMALLEST_M:
+            if split_of(self._settings, data.m).counted_data(data).m >= SMALLEST_M:
                 self.certificate_ = issue(path, data, request)
             network, _ = network_drawn(path, data)
         self.network_ = network.double()
 
     def _chosen(self) -> Settings:
         plain = "fan-in-uniform" if len(self.hidden) else "zeros"
+        optimiser = {
+            "epochs": self.epochs,
+            "batch": self.batch,
+            "learning_rate": self.learning_rate,
+        }
+        if self.prior_fraction:
+            optimiser = {f"prior_{name}": value for name, value in optimiser.items()}
         return recipe(
             "table",
             {
@@ -144,9 +158,8 @@ class PacBayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 "objective": self.objective,
                 "hidden": list(self.hidden),
                 "initializer": self.initializer or plain,
-                "epochs": self.epochs,
-                "batch": self.batch,
-                "learning_rate": self.learning_rate,
+                "prior_fraction": self.prior_fraction,
+                **optimiser,
                 "prior_seed": self.prior_seed,
                 "seed": self.seed,
                 "trials": self.trials,

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, make_blobs
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -15,6 +16,7 @@ from pacbound.certificate import checker
 from pacbound.certificate.format import WholeSetRisk
 from pacbound.networks.initializers import tensors_digest
 from pacbound.sklearn import PacBayesClassifier, _set_aside
+from pacbound.training.split import split_of
 
 FAST: dict[str, Any] = {"epochs": 5, "batch": 20, "learning_rate": 0.1}
 
@@ -56,10 +58,11 @@ def test_predictions_make_the_certificates_errors(fitted: PacBayesClassifier) ->
     """On the counted examples; a near tie counts as an error, and may yet be right."""
     X, y = blobs()
     _, rest = _set_aside(len(X), fitted.scale_share)
+    rest = rest[split_of(fitted._settings, len(rest)).counted]
     certificate = fitted.certificate_
     assert certificate is not None
     assert isinstance(certificate.risk, WholeSetRisk)
-    assert certificate.data.m == len(rest) == 270
+    assert certificate.data.m == len(rest) == 135  # half of what is not set aside
     wrong = int((fitted.predict(X[rest]) != y[rest]).sum())
     assert wrong <= certificate.risk.errors <= wrong + 3
     probabilities = fitted.predict_proba(X)
@@ -68,21 +71,25 @@ def test_predictions_make_the_certificates_errors(fitted: PacBayesClassifier) ->
 
 
 @pytest.mark.parametrize("share", [0.0, 0.1, 0.5])
-def test_the_inputs_map_does_not_depend_on_counted_examples(share: float) -> None:
+@pytest.mark.parametrize("fraction", [0.0, 0.5, 0.7])
+def test_the_inputs_map_does_not_depend_on_counted_examples(share: float, fraction: float) -> None:
     """Whatever the counted examples are, the map of inputs and the prior are the same."""
     X, y = blobs()
     aside, rest = _set_aside(len(X), share)
+    estimator = PacBayesClassifier(**FAST, scale_share=share, prior_fraction=fraction)
+    counted = rest[split_of(estimator._chosen(), len(rest)).counted]
     other = X.copy()
-    other[rest] = 1e3 * other[rest][::-1] - 7
-    first, second = (PacBayesClassifier(**FAST, scale_share=share).fit(Z, y) for Z in (X, other))
+    other[counted] = 1e3 * other[counted][::-1] - 7
+    first, second = (clone(estimator).fit(Z, y) for Z in (X, other))
     assert np.array_equal(first.center_, second.center_)
     assert np.array_equal(first.scale_, second.scale_)
     assert np.array_equal(first._seen(X), second._seen(X))
     a, b = first.certificate_, second.certificate_
     assert a is not None and b is not None
-    assert a.prior.center == b.prior.center
+    assert a.prior.center.sha256 == b.prior.center.sha256
     assert a.prior.choices == b.prior.choices
-    assert a.data.m == b.data.m == len(X) - len(aside)
+    assert a.data.m == b.data.m == len(counted) == round((1 - fraction) * len(rest))
+    assert len(rest) == len(X) - len(aside)
     assert a.data.sha256 != b.data.sha256
 
 
@@ -102,11 +109,11 @@ def test_a_deviation_of_zero_scales_nothing() -> None:
     assert np.isfinite(fitted.predict_proba(X)).all()
 
 
-@pytest.mark.parametrize("n", [4, 7, 8])
-def test_few_examples_have_no_certificate(n: int) -> None:
+@pytest.mark.parametrize(("n", "fraction"), [(4, 0.0), (7, 0.0), (8, 0.0), (15, 0.5), (16, 0.5)])
+def test_few_examples_have_no_certificate(n: int, fraction: float) -> None:
     X, y = blobs(n, 2)
-    fitted = PacBayesClassifier(**FAST).fit(X, y)
-    assert (fitted.certificate_ is None) == (n < 8)
+    fitted = PacBayesClassifier(**FAST, prior_fraction=fraction).fit(X, y)
+    assert (fitted.certificate_ is None) == (n < (16 if fraction else 8))
     assert fitted.predict(X).shape == (n,)
 
 
@@ -120,7 +127,12 @@ def test_pickles_are_the_same_predictor(fitted: PacBayesClassifier) -> None:
 def test_what_is_chosen_is_paid_for() -> None:
     X, y = blobs()
     more = {"hidden": (5,), "prior_seed": 3, "trials": 12, "posterior": "diag", "delta": 0.1}
-    certificate = PacBayesClassifier(**FAST, **more).fit(X, y).certificate_
+    learned = PacBayesClassifier(**FAST, **more).fit(X, y).certificate_
+    assert learned is not None
+    paid = {entry.name: entry.value for entry in learned.prior.choices}
+    assert paid == {"network": "mlp", "seed": 3, "split_seed": 0, "prior_fraction": 0.5}
+    assert learned.prior.trials == 12
+    certificate = PacBayesClassifier(**FAST, **more, prior_fraction=0.0).fit(X, y).certificate_
     assert certificate is not None
     paid = {entry.name: entry.value for entry in certificate.prior.choices}
     assert (paid["depth"], paid["width.1"], paid["seed"]) == (1, 5, 3)
