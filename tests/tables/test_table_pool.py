@@ -131,10 +131,11 @@ def test_a_cell_that_runs_elsewhere_is_left_for_last(tmp_path: Path) -> None:
 
 
 SCRIPT = """
-import sys
+import signal, sys
 from pathlib import Path
 from fake_cells import FakeCell
 from pacbound.tables.pool import Pool, Watcher
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it
 seconds = float(sys.argv[2])
 cells = [FakeCell(name, seconds=seconds) for name in "abcd"]
 pool = Pool(cells, Path(sys.argv[1]), jobs=2, threads=1)
