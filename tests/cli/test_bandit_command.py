@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 from pacbound.bandit.play import play
 from pacbound.bandit.problem import Problem
 from pacbound.bandit.problems import load_problem
-from pacbound.bandit.settings import AgentSettings
+from pacbound.bandit.recipes import agent_settings
 from pacbound.tables import table_named
 from pacbound.tables.bandit import cell as cells
 from pacbound.tables.bandit.cell import BanditCell
@@ -64,9 +64,9 @@ def test_the_figures_are_those_of_play(played: list[str], bandit_file: Path) -> 
     assert record["problem"] == "small"
     assert record["steps"] == 320
     assert record["seeds"] == [0, 1]
-    settings = AgentSettings.from_mapping(QUICK)
     problems = [load_problem(str(bandit_file), seed) for seed in (0, 1)]
     for row in record["agents"]:
+        settings = agent_settings(row["agent"], str(bandit_file), "tuned", QUICK)
         runs = [play(p, row["agent"], settings, seed) for seed, p in enumerate(problems)]
         regrets = np.array([one.normalized[-1] for one in runs])
         assert [one["normalized_regret"] for one in row["runs"]] == list(regrets)
