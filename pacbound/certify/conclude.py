@@ -296,14 +296,13 @@ def vote_bound(
     delta: Decimal,
     inequality: str,
     predictor: str,
-    held_out: HeldOut | None,
 ) -> tuple[Bound, Also]:
     """The bound on the risk of one network or of pairs, from which that of their vote follows."""
     with precise():
         nats = _nats(prior, kl_upper, checker.FACTORS[predictor][1])
         complexity = round_up(INEQUALITIES[inequality](nats, exact(m), exact(delta)))
     value = bernoulli_kl_inverse(risk_upper, complexity)
-    return Bound(inequality, complexity, value), Also(None, None, None, None, held_out)
+    return Bound(inequality, complexity, value), Also(None, None, None, None, None)
 
 
 def claimed(predictor: str, value: float) -> float:

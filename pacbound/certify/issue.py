@@ -141,7 +141,8 @@ def certify(
     """Issue the certificate of a checkpoint on its training data.
 
     Nothing is trusted but the posterior's parameters: the prior is made again from its seed, its
-    variance put on the grid, m counted, the data hashed, and KL computed in float64.
+    variance put on the grid, m counted, the data hashed, and KL computed in float64. A learned
+    prior is taken from the checkpoint, unless it is to be replayed.
 
     Arguments:
         module: The user's own network, where the checkpoint is of one.
@@ -186,7 +187,7 @@ def certify(
         value, also = drawn_bound(*paid, found.held_out)
         claim = value.value
     else:
-        value, also = vote_bound(*paid, inequality, predictor, found.held_out)
+        value, also = vote_bound(*paid, inequality, predictor)
         claim = claimed(predictor, value.value)
     certificate = Certificate(
         claim=Claim(claim, float(request.delta), predictor=predictor),

@@ -186,7 +186,7 @@ def test_pairs_pay_the_choice_of_the_prior_once(
 ) -> None:
     c = issued(tiny_settings, tiny_data, tmp_path)["gibbs"]
     paid = c.data.m, c.prior, c.kl.upper, c.risk.upper, Decimal("0.025"), "maurer"
-    one, two = (vote_bound(*paid, predictor, None)[0].complexity for predictor in VOTES)
+    one, two = (vote_bound(*paid, predictor)[0].complexity for predictor in VOTES)
     assert (two - one) * c.data.m == pytest.approx(c.kl.upper, rel=1e-9)
 
 
