@@ -17,6 +17,7 @@ from torch import nn
 
 from pacbound.certificate.format import Certificate
 from pacbound.certify.budget import parse_delta
+from pacbound.certify.chunks import Sampler
 from pacbound.certify.export import network_drawn
 from pacbound.certify.issue import Request
 from pacbound.certify.issue import certify as issue
@@ -30,6 +31,7 @@ from pacbound.recipes.commands import GIVEN
 from pacbound.training.loop import train
 from pacbound.training.networks import network_inputs
 from pacbound.training.progress import Callbacks, training_progress
+from pacbound.workers.choice import engine_for
 
 __all__ = ["DrawnNetwork", "StochasticModule", "certify", "draw", "fit", "stochastic"]
 
@@ -127,7 +129,13 @@ def fit(
 
 
 def certify(
-    net: StochasticModule, data: Any, delta: float = 0.035, *, label: str = "", **options: Any
+    net: StochasticModule,
+    data: Any,
+    delta: float = 0.035,
+    *,
+    label: str = "",
+    workers: int = 1,
+    **options: Any,
 ) -> Certificate:
     """The risk certificate of a trained network, on the data that it was trained on.
 
@@ -136,6 +144,7 @@ def certify(
         data: The training data, as given to `fit`.
         delta: The probability of being wrong.
         label: The column that holds the classes, where the data is a table.
+        workers: Processes to sample with; they cannot see a module that `__main__` defines.
         options: predictor ("gibbs", "draw", "vote-gibbs" or "vote-tandem"), inequality, trials,
             draws, weights, samples, and what else a `pacbound.certify.issue.Request` has.
     """
@@ -144,8 +153,8 @@ def certify(
         if name not in known:
             raise BadInput(f"certify has no option '{name}'; it has {', '.join(known)}")
     request = Request(parse_delta(repr(delta)), **{"command": "pacbound.certify", **options})
-    with net.checkpoint_file() as path:
-        return issue(path, dataset_given(data, label), request, module=net.module)
+    with net.checkpoint_file() as path, engine_for(workers) as engine:
+        return issue(path, dataset_given(data, label), request, Sampler(engine), net.module)
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
 from collections.abc import Iterator
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pacbound_cli.options import json_option, threads_option
+from pacbound_cli.options import json_option, scheduler_option, workers_option
 
 if TYPE_CHECKING:
     from pacbound.certificate.format import Certificate
@@ -94,7 +95,8 @@ __all__ = ["certify", "sampling_progress"]
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path), help="[certificates/CHECKPOINT.json]"
 )
-@threads_option
+@workers_option
+@scheduler_option
 @json_option
 @click.pass_context
 def certify(
@@ -117,7 +119,8 @@ def certify(
     allow_other_data: bool,
     max_risk: float | None,
     output: Path | None,
-    threads: int | None,
+    workers: int | None,
+    scheduler: str,
     as_json: bool,
 ) -> None:
     """Issue the risk certificate of CHECKPOINT, a file that anybody can check.
@@ -129,6 +132,10 @@ def certify(
       pacbound certify mlp.pt --predictor draw --export net.pt
       pacbound certify mlp.pt --predictor vote --vote-by tandem
       pacbound certify mine.pt --model mine:network
+      pacbound certify mlp.pt --scheduler tcp://10.0.0.1:8786
+
+    Finished chunks of the sampling are kept beside the certificate until it is written: the same
+    command continues what was stopped. The certificate does not depend on who did the work.
 
     A prior that learned from a part of the examples is certified on the rest of them.
 
@@ -148,8 +155,7 @@ def certify(
     if predictor == "draw":
         _refuse_sampling_options(ctx)
 
-    import torch
-
+    from pacbound.certify.chunks import Sampler
     from pacbound.certify.export import ensure_exportable, export_network
     from pacbound.certify.issue import Request
     from pacbound.certify.issue import certify as issue
@@ -157,6 +163,8 @@ def certify(
     from pacbound.files import ensure_writable
     from pacbound.networks.factory import module_from
     from pacbound.training.checkpoints import Checkpoint
+    from pacbound.workers.choice import engine_for
+    from pacbound.workers.kept import Kept
     from pacbound_cli.data import fetching_bar
 
     path = output or Path("certificates") / f"{checkpoint.stem}.json"
@@ -179,12 +187,20 @@ def certify(
         trials=trials,
         allow_other_data=allow_other_data,
         replay_prior=replay_prior,
-        workers=threads or torch.get_num_threads(),
         command=shlex.join(["pacbound", *sys.argv[1:]]),
     )
-    with sampling_progress() as report:
-        certificate = issue(checkpoint, data, request, report, module)
+    kept = Kept(path.with_name(f"{path.name}.partial"))
+    try:
+        with (
+            engine_for(workers or os.cpu_count() or 1, scheduler) as engine,
+            sampling_progress() as report,
+        ):
+            certificate = issue(checkpoint, data, request, Sampler(engine, report, kept), module)
+    except KeyboardInterrupt:
+        click.echo("stopped; the same command continues", err=True)
+        raise click.exceptions.Exit(130) from None
     certificate.save(path)
+    kept.remove()
     steps = export_network(checkpoint, data, certificate, export, module) if export else []
     if as_json:
         click.echo(certificate.to_json(), nl=False)

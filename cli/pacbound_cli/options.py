@@ -4,9 +4,20 @@ from __future__ import annotations
 
 import click
 
-__all__ = ["json_option", "threads_option"]
+__all__ = ["json_option", "scheduler_option", "threads_option", "workers_option"]
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 threads_option = click.option(
     "--threads", type=click.IntRange(min=1), help="Threads to compute with [all cores]."
+)
+workers_option = click.option(
+    "--workers",
+    type=click.IntRange(min=1),
+    help="Processes on this machine to do it with [one on each core].",
+)
+scheduler_option = click.option(
+    "--scheduler",
+    default="",
+    metavar="ADDRESS",
+    help="Do it on the Dask cluster of this scheduler, such as tcp://host:8786.",
 )

@@ -1,19 +1,15 @@
-"""Independent chunks of Monte Carlo work, on any number of workers with the same result."""
+"""Monte Carlo work in independent chunks: done somewhere, kept, and told of."""
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from dataclasses import dataclass, field
+from typing import Any
 
-import torch
+from pacbound.workers.engine import Engine, Here, Work
+from pacbound.workers.kept import Kept
 
-from pacbound.networks.stochastic import StochasticNetwork
-
-__all__ = ["Report", "over_chunks", "silent"]
-
-R = TypeVar("R")
+__all__ = ["ALONE", "Report", "Sampler", "silent"]
 
 # Called with what is being done, the chunks done, and the chunks in all.
 Report = Callable[[str, int, int], None]
@@ -23,35 +19,29 @@ def silent(what: str, done: int, total: int) -> None:
     """Report nothing."""
 
 
-def over_chunks(
-    what: str,
-    network: StochasticNetwork,
-    chunks: int,
-    work: Callable[[StochasticNetwork, int], R],
-    workers: int,
-    report: Report,
-) -> list[R]:
-    """The results of `work` for chunk 0, 1, …, in that order.
+@dataclass(frozen=True)
+class Sampler:
+    """Where chunks are done, who is told of them, and where those that are done are kept."""
 
-    A chunk's randomness must come from its number alone. A network holds its source of noise, so
-    each worker has a network of its own.
-    """
-    networks = [network, *(copy.deepcopy(network) for _ in range(workers - 1))]
-    results: list[R] = []
+    engine: Engine = field(default_factory=Here)
+    report: Report = silent
+    kept: Kept | None = None
 
-    def one(place: tuple[int, int]) -> R:
-        worker, number = place
-        with torch.inference_mode():
-            return work(networks[worker], number)
+    def results(self, what: str, work: Work) -> list[Any]:
+        """The results of chunk 0, 1, …, in that order, whoever did them."""
+        done: dict[int, Any] = {}
+        if self.kept is not None:
+            found = self.kept.found(work.identity)
+            done = {number: found[number] for number in range(work.chunks) if number in found}
+        missing = [number for number in range(work.chunks) if number not in done]
+        self.report(what, len(done), work.chunks)
+        if missing:
+            for number, result in self.engine.results(work, missing):
+                done[number] = result
+                if self.kept is not None:
+                    self.kept.add(work.identity, number, result)
+                self.report(what, len(done), work.chunks)
+        return [done[number] for number in range(work.chunks)]
 
-    threads = torch.get_num_threads()
-    torch.set_num_threads(max(1, threads // workers))
-    try:
-        with ThreadPoolExecutor(workers) as pool:
-            for first in range(0, chunks, workers):
-                numbers = range(first, min(first + workers, chunks))
-                results += pool.map(one, enumerate(numbers))
-                report(what, len(results), chunks)
-    finally:
-        torch.set_num_threads(threads)
-    return results
+
+ALONE = Sampler()  # in this process, silently

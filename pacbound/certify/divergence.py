@@ -10,12 +10,13 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from pacbound.certify.chunks import Report, over_chunks, silent
+from pacbound.certify.chunks import ALONE, Sampler
 from pacbound.certify.outward import grouped, log_det_below, sum_above
 from pacbound.flows import certified_norm
 from pacbound.networks.stochastic import StochasticNetwork
 from pacbound.posteriors import Posterior
 from pacbound.seeds import Noise, derive
+from pacbound.workers.engine import Chunk
 
 __all__ = ["ExactPrimitives", "SampledPrimitives", "exact_primitives", "sampled_primitives"]
 
@@ -60,6 +61,37 @@ def exact_primitives(
     return groups
 
 
+@dataclass(frozen=True)
+class _SquaredDistances:
+    """Samples of the weights; a chunk's result is ‖W − Θ0‖² by sample and group."""
+
+    network: StochasticNetwork  # in float64
+    center: Mapping[str, Tensor]
+    grouping: str
+    samples: int
+    seed: str
+
+    @property
+    def chunks(self) -> int:
+        return math.ceil(self.samples / CHUNK)
+
+    @property
+    def identity(self) -> str:
+        return derive("squared distances", self.seed, self.grouping, self.samples, CHUNK)
+
+    def begin(self) -> Chunk:
+        groups = grouped(copy.deepcopy(self.network), self.center, self.grouping)
+
+        def distances(number: int) -> list[list[float]]:
+            source = Noise(derive("kl samples", self.seed, number))
+            return [
+                [_squared_distance(members, source) for _, members in groups]
+                for _ in range(min(CHUNK, self.samples - number * CHUNK))
+            ]
+
+        return distances
+
+
 @torch.no_grad()
 def sampled_primitives(
     network: StochasticNetwork,
@@ -67,22 +99,12 @@ def sampled_primitives(
     grouping: str,
     samples: int,
     seed: str,
-    workers: int = 1,
-    report: Report = silent,
+    sampler: Sampler = ALONE,
 ) -> list[SampledPrimitives]:
     """The primitives of every group, from fresh samples of the weights in float64."""
     precise = copy.deepcopy(network).double()
-
-    def work(own: StochasticNetwork, number: int) -> list[list[float]]:
-        source = Noise(derive("kl samples", seed, number))
-        groups = grouped(own, center, grouping)
-        return [
-            [_squared_distance(members, source) for _, members in groups]
-            for _ in range(min(CHUNK, samples - number * CHUNK))
-        ]
-
-    chunks = math.ceil(samples / CHUNK)
-    results = over_chunks("sampling the KL", precise, chunks, work, workers, report)
+    work = _SquaredDistances(precise, center, grouping, samples, seed)
+    results = sampler.results("sampling the KL", work)
     squares = [row for rows in results for row in rows]  # (samples, groups)
     primitives = []
     for place, (layers, members) in enumerate(grouped(precise, center, grouping)):

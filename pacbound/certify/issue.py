@@ -39,7 +39,7 @@ from pacbound.certificate.format import (
     WholeSetRisk,
 )
 from pacbound.certify.budget import Shares, split, undivided
-from pacbound.certify.chunks import Report, silent
+from pacbound.certify.chunks import ALONE, Report, Sampler, silent
 from pacbound.certify.conclude import (
     INEQUALITIES,
     LIMITS,
@@ -100,7 +100,6 @@ class Request:
     trials: int | None = None  # declared by the user; the recipe's own at the least
     allow_other_data: bool = False
     replay_prior: bool = False  # train a learned prior again, and compare
-    workers: int = 1
     command: str = ""
 
     def __post_init__(self) -> None:
@@ -135,7 +134,7 @@ def certify(
     path: Path,
     data: Dataset,
     request: Request,
-    report: Report = silent,
+    sampler: Sampler = ALONE,
     module: nn.Module | None = None,
 ) -> Certificate:
     """Issue the certificate of a checkpoint on its training data.
@@ -145,6 +144,7 @@ def certify(
     prior is taken from the checkpoint, unless it is to be replayed.
 
     Arguments:
+        sampler: Where Monte Carlo work is done, which the certificate does not depend on.
         module: The user's own network, where the checkpoint is of one.
     """
     start = time.monotonic()
@@ -165,11 +165,11 @@ def certify(
         )
     problem = posterior_of(checkpoint, data, request.allow_other_data, module)
     if request.replay_prior:
-        replay_prior(checkpoint, data, report, module)
+        replay_prior(checkpoint, data, sampler.report, module)
     training = train_command(settings, path)  # refused now, if at all, and not after sampling
     digest = file_digest(path)
     evidence = _of_one_draw if request.predictor == "draw" else _of_gibbs
-    found = evidence(problem, settings, data, counted, request, digest, report)
+    found = evidence(problem, settings, data, counted, request, digest, sampler)
     prior = Prior(
         center=_center(checkpoint, split, data, problem),
         variances=found.variances,
@@ -215,7 +215,7 @@ def _of_one_draw(
     counted: Dataset,
     request: Request,
     digest: str,
-    report: Report,
+    sampler: Sampler,
 ) -> _Evidence:
     """The log-density ratio at one draw, and its errors on every example: nothing is sampled."""
     seed = draw_seed(digest, data.sha256)
@@ -223,13 +223,13 @@ def _of_one_draw(
     problem.plain.load_state_dict(drawn.weights)
     train, test = _examples(settings, counted)
     variances, ratio = drawn_ratio(drawn.groups, problem.variances)
-    report("counting errors", 0, 1)
+    sampler.report("counting errors", 0, 1)
     errors = errors_of(problem.plain, train)
     risk = whole_set_risk(errors, counted.m, tensors_digest(drawn.weights))
     held_out = None
     if test is not None:
         held_out = held_out_limit(errors_of(problem.plain, test), len(test[1]), request.delta)
-    report("counting errors", 1, 1)
+    sampler.report("counting errors", 1, 1)
     seeds = Seeds(DERIVATION, seed)
     return _Evidence(undivided(request.delta), variances, ratio, risk, held_out, seeds)
 
@@ -241,7 +241,7 @@ def _of_gibbs(
     counted: Dataset,
     request: Request,
     digest: str,
-    report: Report,
+    sampler: Sampler,
 ) -> _Evidence:
     """The KL and the risk of the randomised predictor, where needed with their shares of δ."""
     seeds = {
@@ -249,8 +249,8 @@ def _of_gibbs(
     }
     sampled = not all(q.is_gaussian for _, q, _ in problem.network.posteriors(problem.center))
     shares = split(request.delta, exact_kl=not sampled)
-    variances, kl = _divergence(problem, settings, shares, request, sampled, seeds["kl"], report)
-    risk, held_out = _risk(problem, settings, counted, shares, request, seeds, report)
+    variances, kl = _divergence(problem, settings, shares, request, sampled, seeds["kl"], sampler)
+    risk, held_out = _risk(problem, settings, counted, shares, request, seeds, sampler)
     published = Seeds(DERIVATION, seeds["risk"], seeds["kl"] if sampled else None)
     return _Evidence(shares, variances, kl, risk, held_out, published)
 
@@ -270,14 +270,12 @@ def _divergence(
     request: Request,
     sampled: bool,
     seed: str,
-    report: Report,
+    sampler: Sampler,
 ) -> tuple[tuple[Variance, ...], ExactKL | MonteCarloKL]:
     network, center, grouping = problem.network, problem.center, settings.variance_groups
     if not sampled:
         return exact_kl(exact_primitives(network, center, grouping), problem.variances)
-    groups = sampled_primitives(
-        network, center, grouping, request.samples, seed, request.workers, report
-    )
+    groups = sampled_primitives(network, center, grouping, request.samples, seed, sampler)
     return sampled_kl(groups, request.samples, shares.kl, request.tail, problem.variances)
 
 
@@ -288,13 +286,13 @@ def _risk(
     shares: Shares,
     request: Request,
     seeds: Mapping[str, str],
-    report: Report,
+    sampler: Sampler,
 ) -> tuple[PerExampleRisk | PerWeightsRisk, HeldOut | None]:
     """The risk on the training examples, and the binomial bound from the test examples.
 
     Every test example is judged once, by weights of its own.
     """
-    network, workers = problem.network, request.workers
+    network = problem.network
     at_once = checker.FACTORS[request.predictor][1]
     train, test = _examples(settings, data)
     if request.predictor != "gibbs":
@@ -303,18 +301,16 @@ def _risk(
     # could not tell whether examples have their own: its risk is sampled in the way of all.
     if network.draws_per_example() and settings.network != "module":
         passes = math.ceil(request.draws / data.m)
-        errors = errors_per_example(
-            network, train, passes, seeds["risk"], workers, report, at_once=at_once
-        )
+        errors = errors_per_example(network, train, passes, seeds["risk"], sampler, at_once)
         risk: PerExampleRisk | PerWeightsRisk
         risk = per_example_risk(errors, passes * data.m, shares.risk)
         if test is None:
             return risk, None
-        wrong = errors_per_example(network, test, 1, seeds["held out"], workers)
+        wrong = errors_per_example(network, test, 1, seeds["held out"], sampler)
         return risk, held_out_limit(wrong, len(test[1]), request.delta)
     batch = min(BATCH, data.m)
     counts, (wrong, tested) = errors_per_weights(
-        network, train, test, request.weights, batch, seeds["risk"], workers, report, at_once
+        network, train, test, request.weights, batch, seeds["risk"], sampler, at_once
     )
     risk = per_weights_risk(counts, batch, shares.risk, request.limit)
     return risk, held_out_limit(wrong, tested, request.delta) if tested else None

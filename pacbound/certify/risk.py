@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections import Counter
+from dataclasses import dataclass
 from typing import TypeAlias
 
 import torch
 from torch import Tensor
 
-from pacbound.certify.chunks import Report, over_chunks, silent
+from pacbound.certify.chunks import ALONE, Sampler
 from pacbound.networks.stochastic import StochasticNetwork
 from pacbound.seeds import Noise, derive
+from pacbound.workers.engine import Chunk
 
 __all__ = ["BATCH", "Examples", "errors_per_example", "errors_per_weights", "is_error"]
 
@@ -45,13 +48,46 @@ def _all_err(
     return wrong
 
 
+@dataclass(frozen=True)
+class _PerExample:
+    """Draws of single examples, each with weights of its own; a chunk's result is its errors."""
+
+    network: StochasticNetwork
+    examples: Examples
+    passes: int
+    seed: str
+    at_once: int
+
+    @property
+    def parts(self) -> int:
+        return math.ceil(len(self.examples[1]) / CHUNK)
+
+    @property
+    def chunks(self) -> int:
+        return self.passes * self.parts
+
+    @property
+    def identity(self) -> str:
+        return derive("errors per example", self.seed, len(self.examples[1]), CHUNK, self.at_once)
+
+    def begin(self) -> Chunk:
+        own, (inputs, labels) = copy.deepcopy(self.network), self.examples
+
+        def errors(number: int) -> int:
+            first = number % self.parts * CHUNK
+            part = slice(first, first + CHUNK)
+            source = Noise(derive("risk chunk", self.seed, number))
+            return int(_all_err(own, inputs[part], labels[part], source, self.at_once).sum())
+
+        return errors
+
+
 def errors_per_example(
     network: StochasticNetwork,
     examples: Examples,
     passes: int,
     seed: str,
-    workers: int = 1,
-    report: Report = silent,
+    sampler: Sampler = ALONE,
     at_once: int = 1,
 ) -> int:
     """Errors in `passes` draws of every example, each draw with weights of its own.
@@ -62,16 +98,55 @@ def errors_per_example(
     """
     if not network.draws_per_example():
         raise ValueError("a layer of this network shares its weights among examples")
-    inputs, labels = examples
-    parts = math.ceil(len(labels) / CHUNK)
+    work = _PerExample(network, examples, passes, seed, at_once)
+    return sum(sampler.results("sampling the risk", work))
 
-    def work(own: StochasticNetwork, number: int) -> int:
-        first = number % parts * CHUNK
-        part = slice(first, first + CHUNK)
-        source = Noise(derive("risk chunk", seed, number))
-        return int(_all_err(own, inputs[part], labels[part], source, at_once).sum())
 
-    return sum(over_chunks("sampling the risk", network, passes * parts, work, workers, report))
+@dataclass(frozen=True)
+class _PerWeights:
+    """Draws of whole weights; a chunk's result is the errors of each, in training and test."""
+
+    network: StochasticNetwork
+    train: Examples
+    test: Examples | None
+    draws: int
+    batch: int
+    seed: str
+    at_once: int
+
+    @property
+    def tested(self) -> int:
+        """Test examples that are judged, each by another draw."""
+        return min(self.draws, len(self.test[1])) if self.test is not None else 0
+
+    @property
+    def chunks(self) -> int:
+        return math.ceil(self.draws / WEIGHTS_CHUNK)
+
+    @property
+    def identity(self) -> str:
+        sizes = len(self.train[1]), self.tested, self.draws, self.batch, WEIGHTS_CHUNK
+        return derive("errors per weights", self.seed, *sizes, self.at_once)
+
+    def begin(self) -> Chunk:
+        own = copy.deepcopy(self.network)
+
+        def errors(number: int) -> list[tuple[int, int]]:
+            source = Noise(derive("risk weights", self.seed, number))
+            first = number * WEIGHTS_CHUNK
+            draws = range(first, min(first + WEIGHTS_CHUNK, self.draws))
+            return [self._judge(own, draw, source) for draw in draws]
+
+        return errors
+
+    def _judge(self, network: StochasticNetwork, draw: int, source: Noise) -> tuple[int, int]:
+        chosen = source.choice(len(self.train[1]), self.batch)
+        inputs, labels = self.train[0][chosen], self.train[1][chosen]
+        if self.test is not None and draw < self.tested:
+            inputs = torch.cat([inputs, self.test[0][draw : draw + 1]])
+            labels = torch.cat([labels, self.test[1][draw : draw + 1]])
+        wrong = _all_err(network, inputs, labels, source, self.at_once)
+        return int(wrong[: self.batch].sum()), int(wrong[self.batch :].sum())
 
 
 def errors_per_weights(
@@ -81,8 +156,7 @@ def errors_per_weights(
     draws: int,
     batch: int,
     seed: str,
-    workers: int = 1,
-    report: Report = silent,
+    sampler: Sampler = ALONE,
     at_once: int = 1,
 ) -> tuple[list[tuple[int, int]], tuple[int, int]]:
     """How many draws of the weights made how many errors, each on a random batch of its own.
@@ -91,24 +165,7 @@ def errors_per_weights(
     Draw k also judges test example k, as long as there are such: each test example is judged once
     and by weights of its own. Returns the histogram, and the errors and examples of the test.
     """
-    tested = min(draws, len(test[1])) if test is not None else 0
-
-    def work(own: StochasticNetwork, number: int) -> list[tuple[int, int]]:
-        source = Noise(derive("risk weights", seed, number))
-        first = number * WEIGHTS_CHUNK
-        results = []
-        for draw in range(first, min(first + WEIGHTS_CHUNK, draws)):
-            chosen = source.choice(len(train[1]), batch)
-            inputs, labels = train[0][chosen], train[1][chosen]
-            if test is not None and draw < tested:
-                inputs = torch.cat([inputs, test[0][draw : draw + 1]])
-                labels = torch.cat([labels, test[1][draw : draw + 1]])
-            wrong = _all_err(own, inputs, labels, source, at_once)
-            results.append((int(wrong[:batch].sum()), int(wrong[batch:].sum())))
-        return results
-
-    chunks = math.ceil(draws / WEIGHTS_CHUNK)
-    results = over_chunks("sampling the risk", network, chunks, work, workers, report)
-    rows = [row for rows in results for row in rows]
+    work = _PerWeights(network, train, test, draws, batch, seed, at_once)
+    rows = [row for rows in sampler.results("sampling the risk", work) for row in rows]
     counts = sorted(Counter(errors for errors, _ in rows).items())
-    return counts, (sum(wrong for _, wrong in rows), tested)
+    return counts, (sum(wrong for _, wrong in rows), work.tested)

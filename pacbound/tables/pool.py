@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pacbound.tables.cell import Cell, Progress
-from pacbound.tables.child import Child, Event, ProbeCells, RunCell
 from pacbound.tables.costs import Costs, makespan
+from pacbound.tables.jobs import ProbeCells, RunCell
 from pacbound.tables.place import Place
+from pacbound.workers.child import Child, Event
 
 __all__ = ["Pool", "Watcher"]
 

@@ -286,7 +286,7 @@ def test_there_is_one_draw_for_a_checkpoint_and_its_data(
     trained: Path, tiny_data: Dataset, tmp_path: Path
 ) -> None:
     first, again = (certify(trained, tiny_data, REQUEST) for _ in range(2))
-    other_delta = certify(trained, tiny_data, change(REQUEST, delta=Decimal("0.1"), workers=3))
+    other_delta = certify(trained, tiny_data, change(REQUEST, delta=Decimal("0.1")))
     assert first.risk == again.risk == other_delta.risk
     assert first.kl == again.kl == other_delta.kl
     assert first.seeds.risk == draw_seed(file_digest(trained), tiny_data.sha256)

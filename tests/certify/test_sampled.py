@@ -15,6 +15,7 @@ import torch
 from pacbound.bounds.gaussian_tail import second_moment_limit
 from pacbound.certificate import checker
 from pacbound.certificate.format import ExactKL, MonteCarloKL, PerExampleRisk, PerWeightsRisk
+from pacbound.certify.chunks import Sampler
 from pacbound.certify.divergence import exact_primitives, sampled_primitives
 from pacbound.certify.issue import Request, certify, posterior_of
 from pacbound.certify.risk import errors_per_example, errors_per_weights
@@ -26,6 +27,7 @@ from pacbound.recipes import Settings, recipe
 from pacbound.training.checkpoints import Checkpoint
 from pacbound.training.loop import train
 from pacbound.training.problem import build
+from pacbound.workers.local import LocalProcesses
 
 change = dataclasses.replace
 REQUEST = Request(Decimal("0.035"), draws=3000, weights=300, samples=200)
@@ -76,7 +78,8 @@ def test_k_nonlinear_from_training_to_verdict(
     assert paper.kl.upper == paper.kl.theorem3.upper
     assert paper.claim.risk_bound > certificate.claim.risk_bound
     assert paper.seeds == certificate.seeds
-    more = certify(path, tiny_data, change(REQUEST, workers=3))
+    with LocalProcesses(3, here=0.0) as engine:
+        more = certify(path, tiny_data, REQUEST, Sampler(engine))
     assert (more.kl, more.risk, more.also) == (certificate.kl, certificate.risk, certificate.also)
 
 

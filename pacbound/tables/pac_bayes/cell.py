@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["CERTIFICATE", "CERTIFYING", "Certification", "PacBayesCell"]
 
 CERTIFICATE = "certificate.json"
+PARTIAL = "certificate.partial"  # what is done of an unfinished certification
 CERTIFYING = "certifying"
 
 
@@ -34,7 +35,7 @@ class Certification:
     weights: int = 10_000
     samples: int = 10_000
 
-    def request(self, command: str, workers: int) -> Request:
+    def request(self, command: str) -> Request:
         """The same for the issuer."""
         from pacbound.certify.budget import parse_delta
         from pacbound.certify.issue import Request
@@ -44,7 +45,6 @@ class Certification:
             draws=self.draws,
             weights=self.weights,
             samples=self.samples,
-            workers=workers,
             command=command,
         )
 
@@ -89,7 +89,10 @@ class PacBayesCell(TrainedCell):
 
     def conclude(self, folder: Path, data: Dataset, threads: int, report: Report) -> None:
         """Certify, and write the certificate."""
+        from pacbound.certify.chunks import Sampler
         from pacbound.certify.issue import certify
+        from pacbound.workers.choice import engine_for
+        from pacbound.workers.kept import Kept
 
         def on_chunk(what: str, done: int, total: int) -> None:
             # Where the KL is sampled too it comes first, and is taken for half of the work.
@@ -98,8 +101,13 @@ class PacBayesCell(TrainedCell):
                 part = part / 2 if what.endswith("KL") else (1 + part) / 2
             report(Progress(CERTIFYING, part, f"{what} {done / total:.0%}"))
 
-        request = self.certification.request(self.command(folder), threads)
-        certify(folder / CHECKPOINT, data, request, on_chunk).save(folder / CERTIFICATE)
+        request = self.certification.request(self.command(folder))
+        kept = Kept(folder / PARTIAL)
+        with engine_for(threads) as engine:
+            sampler = Sampler(engine, on_chunk, kept)
+            certificate = certify(folder / CHECKPOINT, data, request, sampler)
+        certificate.save(folder / CERTIFICATE)
+        kept.remove()
 
     def command(self, folder: Path) -> str:
         """The certification as a user would ask for it, after `pacbound train`."""

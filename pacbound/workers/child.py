@@ -1,13 +1,13 @@
 """A child process that does one job, tells of it in lines of JSON, and never outlives its parent.
 
-`python -m pacbound.tables.child` reads a pickled job from its standard input and keeps that pipe
-open: its end is the end of the parent, however the parent ended, and then the child ends too.
+`python -m pacbound.workers.child` reads a pickled job from its standard input, then orders, each a
+line of JSON. It keeps that pipe open: its end is the end of the parent, however the parent ended,
+and then the child ends too.
 """
 
 from __future__ import annotations
 
 import json
-import math
 import os
 import pickle
 import queue
@@ -15,24 +15,18 @@ import signal
 import subprocess
 import sys
 import threading
-import time
-import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
 from pacbound.errors import BadInput
-from pacbound.tables.cell import Cell, Progress
-from pacbound.tables.place import Busy, Place
 
-__all__ = ["Child", "Event", "Job", "ProbeCells", "RunCell"]
+__all__ = ["Child", "Event", "Job", "Orders", "Send", "in_one_line"]
 
 Event = Mapping[str, Any]
 Send = Callable[[Event], None]
-INTERVAL = 0.2  # seconds between reports of progress
-PATIENCE = 1.0  # seconds: another process's look at the lock is shorter
+Orders = queue.SimpleQueue[Event]
 
 
 class Job(Protocol):
@@ -42,63 +36,12 @@ class Job(Protocol):
     def threads(self) -> int:
         """To compute with."""
 
-    def do(self, send: Send) -> None:
+    def do(self, send: Send, orders: Orders) -> None:
         """Work, sending events."""
 
 
-@dataclass(frozen=True)
-class RunCell:
-    """Run or resume one cell. Sends `progress`, then `done`, `busy` or `failed`."""
-
-    cell: Cell
-    place: Place
-    threads: int
-
-    def do(self, send: Send) -> None:
-        try:
-            with self.place.locked(PATIENCE):
-                self.place.tidy()
-                self._run(send)
-        except Busy:
-            send({"event": "busy"})
-
-    def _run(self, send: Send) -> None:
-        told = -math.inf
-        stage = ""
-
-        def report(progress: Progress) -> None:
-            nonlocal told, stage
-            if progress.stage != stage or time.monotonic() - told > INTERVAL:
-                told, stage = time.monotonic(), progress.stage
-                send({"event": "progress", **asdict(progress)})
-
-        if not self.cell.finished(self.place.path).finished:  # it may be, by another process
-            try:
-                self.cell.run(self.place.path, self.threads, report)
-            except Exception as error:
-                send({"event": "failed", "reason": _in_one_line(error)})
-                if not isinstance(error, BadInput):
-                    traceback.print_exc()
-                return
-        send({"event": "done"})
-
-
-@dataclass(frozen=True)
-class ProbeCells:
-    """Time the work of a cell of each kind. Sends `pace` for each that could be timed."""
-
-    cells: Sequence[Cell]
-    threads: int
-
-    def do(self, send: Send) -> None:
-        for cell in self.cells:
-            send({"event": "probing", "kind": cell.kind})
-            # What stops the trial will stop the cell, and is told there.
-            with suppress(Exception):
-                send({"event": "pace", "kind": cell.kind, "paces": dict(cell.probe(self.threads))})
-
-
-def _in_one_line(error: Exception) -> str:
+def in_one_line(error: Exception) -> str:
+    """What went wrong, for the parent to show."""
     words = " ".join(str(error).split())
     if isinstance(error, BadInput):
         return words
@@ -129,7 +72,7 @@ class Child:
         try:
             with open(errors or os.devnull, "wb") as stderr:
                 self.process = subprocess.Popen(
-                    [sys.executable, "-P", "-m", "pacbound.tables.child"],
+                    [sys.executable, "-P", "-m", "pacbound.workers.child"],
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     stderr=stderr,
@@ -137,11 +80,18 @@ class Child:
                 )
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        self._write(pickle.dumps(job))
+        threading.Thread(target=self._listen, args=(events,), daemon=True).start()
+
+    def order(self, order: Event) -> None:
+        """Tell it what to do next."""
+        self._write(json.dumps(order).encode() + b"\n")
+
+    def _write(self, content: bytes) -> None:
         assert self.process.stdin is not None
         with suppress(BrokenPipeError):  # a child that is dead already says `ended`
-            self.process.stdin.write(pickle.dumps(job))
+            self.process.stdin.write(content)
             self.process.stdin.flush()
-        threading.Thread(target=self._listen, args=(events,), daemon=True).start()
 
     def _listen(self, events: queue.Queue[tuple[str, Event]]) -> None:
         assert self.process.stdout is not None
@@ -160,10 +110,10 @@ class Child:
             self.process.wait()
 
 
-def _end_with_parent() -> None:
-    with suppress(OSError):
-        while os.read(0, 1):
-            pass
+def _receive(orders: Orders) -> None:
+    with suppress(OSError, ValueError):
+        for line in sys.stdin.buffer:
+            orders.put(json.loads(line))
     os._exit(1)
 
 
@@ -173,12 +123,13 @@ def main() -> None:
     output = os.fdopen(os.dup(1), "w", encoding="utf-8", buffering=1)
     os.dup2(2, 1)
     job: Job = pickle.load(sys.stdin.buffer)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    orders: Orders = queue.SimpleQueue()
+    threading.Thread(target=_receive, args=(orders,), daemon=True).start()
 
     def send(event: Event) -> None:
         output.write(json.dumps(event) + "\n")
 
-    job.do(send)
+    job.do(send, orders)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,79 @@
+"""What chunks of work and the engines that do them have in common, and the simplest engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Protocol
+
+import torch
+
+__all__ = ["Chunk", "Engine", "Here", "Work", "bundles", "single_threaded"]
+
+Chunk = Callable[[int], Any]
+MOST_IN_BUNDLE = 64
+
+
+class Work(Protocol):
+    """Numbered chunks, each a function of its number alone. It is sent to workers by pickle."""
+
+    @property
+    def identity(self) -> str:
+        """A digest of all that the results depend on, the number of chunks apart."""
+
+    @property
+    def chunks(self) -> int:
+        """How many there are."""
+
+    def begin(self) -> Chunk:
+        """What does a chunk, for one thread: networks hold a source of noise, so with its own.
+
+        A chunk's result is made of numbers and lists, as they stand in JSON.
+        """
+
+
+class Engine(Protocol):
+    """Does chunks, in any order and any number of times, with the same results everywhere."""
+
+    def results(self, work: Work, numbers: Sequence[int]) -> Iterator[tuple[int, Any]]:
+        """Each number and its result, as they come."""
+
+
+class Here:
+    """One chunk after the other, in this process."""
+
+    def results(self, work: Work, numbers: Sequence[int]) -> Iterator[tuple[int, Any]]:
+        chunk = single_threaded(work.begin())
+        for number in numbers:
+            yield number, chunk(number)
+
+
+def single_threaded(chunk: Chunk) -> Chunk:
+    """The same with one thread of torch, whatever the process has.
+
+    Sums are rounded in another order with other numbers of threads, and a result must not depend
+    on who computes it.
+    """
+
+    def alone(number: int) -> Any:
+        threads = torch.get_num_threads()
+        torch.set_num_threads(1)
+        try:
+            with torch.inference_mode():
+                return chunk(number)
+        finally:
+            torch.set_num_threads(threads)
+
+    return alone
+
+
+def bundles(numbers: Sequence[int], workers: int) -> list[Sequence[int]]:
+    """The numbers in parts that are worth a message, and enough for the last ones to end together.
+
+    Example:
+        >>> bundles(range(5), 2)
+        [range(0, 1), range(1, 2), range(2, 3), range(3, 4), range(4, 5)]
+        >>> len(bundles(range(4000), 2))
+        63
+    """
+    size = max(1, min(MOST_IN_BUNDLE, len(numbers) // (20 * workers)))
+    return [numbers[first : first + size] for first in range(0, len(numbers), size)]

@@ -1,0 +1,100 @@
+"""Finished chunks in a file, so that work that was killed goes on from there."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from pacbound import __version__
+from pacbound.errors import BadInput
+
+__all__ = ["Kept"]
+
+SYNC = 1.0  # seconds of work that a power cut may take away
+
+
+class Kept:
+    """The chunks that are done, one line each, with a digest that a damaged line does not have.
+
+    Results may differ in the last digit between versions and processors, so what was begun
+    elsewhere is not continued. The same file can serve several kinds of work, told apart by their
+    identity; lines that two processes added stand side by side, and are the same.
+
+    Arguments:
+        path: The file, which `remove` deletes when it is not needed any more.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._synced = time.monotonic()
+        self._handle: int | None = None
+
+    def found(self, identity: str) -> dict[int, Any]:
+        """What was kept of this work, by the chunk's number."""
+        results: dict[int, Any] = {}
+        try:
+            lines = self.path.read_bytes().splitlines()
+        except FileNotFoundError:
+            return results
+        except OSError as error:
+            raise BadInput(f"cannot read {self.path}: {error.strerror or error}") from error
+        ours = _place(identity)
+        for line in lines:
+            digest, _, text = line.partition(b" ")
+            if digest == _digest(text):  # not cut short by a kill, nor damaged
+                place, number, result = json.loads(text)
+                if place == ours:
+                    results[number] = result
+        return results
+
+    def add(self, identity: str, number: int, result: Any) -> None:
+        """Keep one more."""
+        text = json.dumps([_place(identity), number, result], separators=(",", ":")).encode()
+        # A line that a kill cut short ends here.
+        line = b"\n" + _digest(text) + b" " + text + b"\n"
+        try:
+            if self._handle is None:
+                self.path.parent.mkdir(parents=True, exist_ok=True)
+                flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+                self._handle = os.open(self.path, flags, 0o666)
+            if os.write(self._handle, line) < len(line):
+                raise OSError("no space left for a whole line")
+            if time.monotonic() - self._synced > SYNC:
+                os.fsync(self._handle)
+                self._synced = time.monotonic()
+        except OSError as error:
+            raise BadInput(f"cannot write {self.path}: {error.strerror or error}") from error
+
+    def remove(self) -> None:
+        """The result is written: nothing has to be kept."""
+        if self._handle is not None:
+            os.close(self._handle)
+            self._handle = None
+        with suppress(OSError):
+            self.path.unlink(missing_ok=True)
+
+
+def _digest(text: bytes) -> bytes:
+    return hashlib.sha256(text).hexdigest()[:16].encode()
+
+
+def _place(identity: str) -> str:
+    """The work, and what else rounding depends on."""
+    parts = (
+        identity,
+        __version__,
+        torch.__version__,
+        np.__version__,
+        platform.machine(),
+        torch.backends.cpu.get_cpu_capability(),
+    )
+    return hashlib.sha256("\n".join(map(str, parts)).encode()).hexdigest()[:16]

@@ -1,0 +1,180 @@
+"""Chunks in processes on this machine."""
+
+from __future__ import annotations
+
+import os
+import queue
+import tempfile
+import time
+import traceback
+from collections import deque
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any
+
+import torch
+
+from pacbound.errors import BadInput
+from pacbound.workers.child import Child, Event, Orders, Send, in_one_line
+from pacbound.workers.engine import Chunk, Work, bundles, single_threaded
+
+__all__ = ["LocalProcesses"]
+
+HERE = 2.0  # seconds: a process is not worth its start for less
+AHEAD = 2  # bundles that a worker has been given, so that it never waits for the next
+MOST_DEATHS = 3  # of each worker, without a result in between
+
+
+@dataclass(frozen=True)
+class DoChunks:
+    """Do the chunks that are ordered. Sends `result` for each, `bundle` after each order."""
+
+    threads: int = 1
+
+    def do(self, send: Send, orders: Orders) -> None:
+        path = ""
+        chunk: Chunk = _no_work
+        while True:
+            order = orders.get()
+            try:
+                if order["work"] != path:
+                    path = order["work"]
+                    chunk = single_threaded(_read(path).begin())
+                for number in order["numbers"]:
+                    send({"event": "result", "number": number, "result": chunk(number)})
+            except Exception as error:
+                mine = not isinstance(error, BadInput)
+                trace = traceback.format_exc() if mine else ""
+                send({"event": "failed", "reason": in_one_line(error), "trace": trace})
+                return
+            send({"event": "bundle"})
+
+
+def _no_work(number: int) -> Any:
+    raise AssertionError(f"chunk {number} of nothing")
+
+
+def _read(path: str) -> Work:
+    """From the memory that all workers share. The parent wrote it, so it may be any object."""
+    work: Work = torch.load(path, mmap=True, weights_only=False)
+    return work
+
+
+@contextmanager
+def _shared(work: Work) -> Iterator[str]:
+    """The work where other processes can map it, until this one ends, however it ends."""
+    if hasattr(os, "memfd_create"):
+        handle = os.memfd_create("pacbound")
+        try:
+            with os.fdopen(handle, "w+b") as stream:
+                torch.save(work, stream)
+                stream.flush()
+                yield f"/proc/{os.getpid()}/fd/{stream.fileno()}"
+        except OSError as error:
+            raise BadInput(f"cannot share the work among processes: {error}") from error
+    else:
+        with tempfile.NamedTemporaryFile(prefix="pacbound-") as file:
+            torch.save(work, file)
+            file.flush()
+            yield file.name
+
+
+@dataclass
+class _Worker:
+    child: Child
+    given: deque[list[int]] = field(default_factory=deque)  # bundles, the one at work first
+
+
+class LocalProcesses:
+    """So many processes of one thread each, which live until this is closed.
+
+    A worker that is killed is replaced, and what it had not finished is done again. What is done in
+    a moment is done without them.
+
+    Example:
+        >>> with LocalProcesses(2) as engine:
+        ...     pass
+    """
+
+    def __init__(self, workers: int, here: float = HERE) -> None:
+        self.count, self.here = workers, here
+        self._workers: dict[str, _Worker] = {}
+        self._events: queue.Queue[tuple[str, Event]] = queue.Queue()
+        self._started = 0
+        self._deaths = 0  # since the last result
+
+    def __enter__(self) -> LocalProcesses:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        for worker in self._workers.values():
+            worker.child.process.kill()  # it holds nothing that could be lost
+        for worker in self._workers.values():
+            worker.child.stop()
+        self._workers.clear()
+
+    def results(self, work: Work, numbers: Sequence[int]) -> Iterator[tuple[int, Any]]:
+        rest = list(numbers)
+        if not self._workers:
+            chunk, until = single_threaded(work.begin()), time.monotonic() + self.here
+            while rest and time.monotonic() < until:
+                yield rest[0], chunk(rest.pop(0))
+        if rest:
+            yield from self._by_workers(work, rest)
+
+    def _by_workers(self, work: Work, numbers: Sequence[int]) -> Iterator[tuple[int, Any]]:
+        waiting = deque(list(part) for part in bundles(numbers, self.count))
+        with _shared(work) as path:
+            while len(self._workers) < self.count:
+                self._start()
+            left = set(numbers)
+            for worker in self._workers.values():
+                self._give(worker, path, waiting)
+            while left:
+                key, event = self._events.get()
+                worker = self._workers[key]
+                if event["event"] == "result":
+                    number = event["number"]
+                    worker.given[0].remove(number)
+                    self._deaths = 0
+                    left.discard(number)
+                    yield number, event["result"]
+                elif event["event"] == "bundle":
+                    worker.given.popleft()
+                    self._give(worker, path, waiting)
+                elif event["event"] == "failed":
+                    if event["trace"]:
+                        raise RuntimeError(f"{event['reason']}\n{event['trace']}")
+                    raise BadInput(event["reason"])
+                elif event["event"] == "ended":
+                    del self._workers[key]
+                    waiting.extendleft(part for part in reversed(worker.given) if part)
+                    self._bury(event["code"])
+                    self._give(self._start(), path, waiting)
+
+    def _start(self) -> _Worker:
+        key = str(self._started)
+        self._started += 1
+        self._workers[key] = _Worker(Child(key, DoChunks(), self._events, None))
+        return self._workers[key]
+
+    def _give(self, worker: _Worker, path: str, waiting: deque[list[int]]) -> None:
+        while waiting and len(worker.given) < AHEAD:
+            worker.given.append(waiting.popleft())
+            worker.child.order({"work": path, "numbers": worker.given[-1]})
+
+    def _bury(self, code: int) -> None:
+        self._deaths += 1
+        if self._deaths >= MOST_DEATHS * self.count:
+            how = f"killed by signal {-code}" if code < 0 else f"exit code {code}"
+            raise BadInput(
+                f"worker processes end before they have done anything (the last: {how}); "
+                "with fewer --workers each has more memory"
+            )

@@ -1,0 +1,90 @@
+"""Chunks in local processes: in any order, through deaths, with the results of one process."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from counting_work import Squares
+
+from pacbound.errors import BadInput
+from pacbound.workers.engine import Engine, Here, bundles
+from pacbound.workers.local import LocalProcesses
+
+
+def squares(engine: Engine, work: Squares) -> dict[int, int]:
+    results: dict[int, int] = {}
+    for number, (square, _) in engine.results(work, range(work.chunks)):
+        assert number not in results
+        results[number] = square
+    return results
+
+
+EXPECTED = {number: number**2 for number in range(50)}
+
+
+def test_the_results_are_those_of_one_process() -> None:
+    work = Squares(50)
+    assert squares(Here(), work) == EXPECTED
+    with LocalProcesses(2, here=0.0) as engine:
+        assert squares(engine, work) == EXPECTED
+        assert squares(engine, Squares(7)) == {number: number**2 for number in range(7)}
+
+
+def test_all_workers_work() -> None:
+    with LocalProcesses(2, here=0.0) as engine:
+        work = Squares(60, seconds=0.05)
+        processes = {process for _, (_, process) in engine.results(work, range(60))}
+    assert len(processes) == 2
+    assert os.getpid() not in processes
+
+
+def test_what_is_done_in_a_moment_starts_no_process() -> None:
+    with LocalProcesses(2) as engine:
+        done = list(engine.results(Squares(50), range(50)))
+    assert {process for _, (_, process) in done} == {os.getpid()}
+
+
+def test_a_worker_that_dies_is_replaced(tmp_path: Path) -> None:
+    work = Squares(50, fault="die once", mark=tmp_path / "died")
+    with LocalProcesses(2, here=0.0) as engine:
+        assert squares(engine, work) == EXPECTED
+    assert (tmp_path / "died").exists()
+
+
+def test_workers_that_always_die_are_given_up() -> None:
+    with (
+        LocalProcesses(1, here=0.0) as engine,
+        pytest.raises(BadInput, match="killed by signal 9"),
+    ):
+        squares(engine, Squares(50, fault="die"))
+
+
+@pytest.mark.parametrize(
+    ("fault", "error", "words"),
+    [("refuse", BadInput, "^three is too many$"), ("break", RuntimeError, "a fault")],
+)
+def test_an_error_in_the_work_is_told(fault: str, error: type[Exception], words: str) -> None:
+    for engine in (LocalProcesses(2, here=0.0), LocalProcesses(2)):
+        expected: Any = error if not engine.here or fault == "refuse" else ZeroDivisionError
+        with engine, pytest.raises(expected, match=words):
+            squares(engine, Squares(50, fault=fault))
+
+
+def test_no_worker_outlives_its_engine() -> None:
+    with LocalProcesses(2, here=0.0) as engine:
+        results = engine.results(Squares(60, seconds=0.05), range(60))
+        processes = {next(results)[1][1] for _ in range(5)}
+    for process in processes:
+        with pytest.raises(ProcessLookupError):
+            os.kill(process, 0)
+
+
+@pytest.mark.parametrize("count", [0, 1, 39, 40, 41, 1000, 100_000])
+@pytest.mark.parametrize("workers", [1, 2, 64])
+def test_bundles_are_all_the_numbers_in_order(count: int, workers: int) -> None:
+    parts = bundles(range(count), workers)
+    assert [number for part in parts for number in part] == list(range(count))
+    assert all(parts)
