@@ -91,7 +91,7 @@ class DaskCluster:
             for part in parts
         }
         try:
-            for future in as_completed(list(futures)):
+            for future in as_completed(list(futures), loop=self.client.loop):
                 if future.status == "finished":
                     yield from zip(futures[future], future.result(), strict=True)
                 elif future.status == "error" and not _lost(future.exception()):

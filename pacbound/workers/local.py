@@ -34,14 +34,14 @@ class DoChunks:
     threads: int = 1
 
     def do(self, send: Send, orders: Orders) -> None:
-        path = ""
+        serial = 0
         chunk: Chunk = _no_work
         while True:
             order = orders.get()
             try:
-                if order["work"] != path:
-                    path = order["work"]
-                    chunk = single_threaded(_read(path).begin())
+                if order["serial"] != serial:  # the path may be that of other work before it
+                    chunk = single_threaded(_read(order["path"]).begin())
+                    serial = order["serial"]
                 for number in order["numbers"]:
                     send({"event": "result", "number": number, "result": chunk(number)})
             except Exception as error:
@@ -103,6 +103,7 @@ class LocalProcesses:
         self._workers: dict[str, _Worker] = {}
         self._events: queue.Queue[tuple[str, Event]] = queue.Queue()
         self._started = 0
+        self._serial = 0  # of the work
         self._deaths = 0  # since the last result
 
     def __enter__(self) -> LocalProcesses:
@@ -114,11 +115,15 @@ class LocalProcesses:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        self._stop()
+
+    def _stop(self) -> None:
         for worker in self._workers.values():
             worker.child.process.kill()  # it holds nothing that could be lost
         for worker in self._workers.values():
             worker.child.stop()
         self._workers.clear()
+        self._events = queue.Queue()
 
     def results(self, work: Work, numbers: Sequence[int]) -> Iterator[tuple[int, Any]]:
         rest = list(numbers)
@@ -130,34 +135,44 @@ class LocalProcesses:
             yield from self._by_workers(work, rest)
 
     def _by_workers(self, work: Work, numbers: Sequence[int]) -> Iterator[tuple[int, Any]]:
+        self._serial += 1
         waiting = deque(list(part) for part in bundles(numbers, self.count))
-        with _shared(work) as path:
-            while len(self._workers) < self.count:
-                self._start()
-            left = set(numbers)
-            for worker in self._workers.values():
+        left = set(numbers)
+        try:
+            with _shared(work) as path:
+                yield from self._serve(path, waiting, left)
+        finally:
+            if left:  # it was given up: nothing of it may be taken for a result of other work
+                self._stop()
+
+    def _serve(
+        self, path: str, waiting: deque[list[int]], left: set[int]
+    ) -> Iterator[tuple[int, Any]]:
+        while len(self._workers) < self.count:
+            self._start()
+        for worker in self._workers.values():
+            self._give(worker, path, waiting)
+        while left or any(worker.given for worker in self._workers.values()):
+            key, event = self._events.get()
+            worker = self._workers[key]
+            if event["event"] == "result":
+                number = event["number"]
+                worker.given[0].remove(number)
+                self._deaths = 0
+                left.discard(number)
+                yield number, event["result"]
+            elif event["event"] == "bundle":
+                worker.given.popleft()
                 self._give(worker, path, waiting)
-            while left:
-                key, event = self._events.get()
-                worker = self._workers[key]
-                if event["event"] == "result":
-                    number = event["number"]
-                    worker.given[0].remove(number)
-                    self._deaths = 0
-                    left.discard(number)
-                    yield number, event["result"]
-                elif event["event"] == "bundle":
-                    worker.given.popleft()
-                    self._give(worker, path, waiting)
-                elif event["event"] == "failed":
-                    if event["trace"]:
-                        raise RuntimeError(f"{event['reason']}\n{event['trace']}")
-                    raise BadInput(event["reason"])
-                elif event["event"] == "ended":
-                    del self._workers[key]
-                    waiting.extendleft(part for part in reversed(worker.given) if part)
-                    self._bury(event["code"])
-                    self._give(self._start(), path, waiting)
+            elif event["event"] == "failed":
+                if event["trace"]:
+                    raise RuntimeError(f"{event['reason']}\n{event['trace']}")
+                raise BadInput(event["reason"])
+            elif event["event"] == "ended":
+                del self._workers[key]
+                waiting.extendleft(part for part in reversed(worker.given) if part)
+                self._bury(event["code"])
+                self._give(self._start(), path, waiting)
 
     def _start(self) -> _Worker:
         key = str(self._started)
@@ -168,7 +183,7 @@ class LocalProcesses:
     def _give(self, worker: _Worker, path: str, waiting: deque[list[int]]) -> None:
         while waiting and len(worker.given) < AHEAD:
             worker.given.append(waiting.popleft())
-            worker.child.order({"work": path, "numbers": worker.given[-1]})
+            worker.child.order({"path": path, "serial": self._serial, "numbers": worker.given[-1]})
 
     def _bury(self, code: int) -> None:
         self._deaths += 1

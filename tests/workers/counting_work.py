@@ -16,9 +16,10 @@ __all__ = ["Squares"]
 
 @dataclass(frozen=True)
 class Squares:
-    """Chunk k gives k² and the process that did it."""
+    """Chunk k gives k², plus a number of the work's own, and the process that did it."""
 
     chunks: int
+    plus: int = 0
     seconds: float = 0.0
     fault: str = ""  # what happens to chunk 3: "refuse", "break", "die", or "die once"
     mark: Path | None = None  # where a death is noted
@@ -32,7 +33,7 @@ class Squares:
             time.sleep(self.seconds)
             if number == 3:
                 self._go_wrong()
-            return [number**2, os.getpid()]
+            return [number**2 + self.plus, os.getpid()]
 
         return square
 

@@ -2,29 +2,88 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import signal
-import subprocess
-import sys
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pytest
 from counting_work import Squares
+from distributed import Client, LocalCluster
 
+from pacbound.certificate.format import Certificate
+from pacbound.certify.chunks import Sampler
+from pacbound.certify.issue import Request, certify
+from pacbound.data import Dataset
 from pacbound.errors import BadInput
+from pacbound.recipes import Settings
+from pacbound.training.loop import train
 from pacbound.workers.cluster import DaskCluster
+from pacbound.workers.local import LocalProcesses
 
-START = "import sys; from distributed.cli.{0} import main; main()"
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    """Of a scheduler with two worker processes."""
+    options: Any = {"dashboard_address": None, "silence_logs": 50}
+    with LocalCluster(n_workers=2, threads_per_worker=1, processes=True, **options) as cluster:
+        yield cluster.scheduler_address
 
 
-def _start(what: str, *options: str) -> subprocess.Popen[bytes]:
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *sys.path])}
-    return subprocess.Popen(
-        [sys.executable, "-c", START.format(what), *options],
-        env=environment,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
+def same(first: Certificate, second: Certificate) -> bool:
+    """To the last digit, apart from when and how it was made."""
+    return dataclasses.replace(first, made=second.made) == second
+
+
+@pytest.mark.parametrize("posterior", ["k-linear", "k-nonlinear"])
+def test_the_certificate_is_the_same_everywhere(
+    posterior: str, tiny_settings: Settings, tiny_data: Dataset, tmp_path: Path, address: str
+) -> None:
+    settings = dataclasses.replace(tiny_settings, posterior=posterior)
+    path = tmp_path / "net.pt"
+    train(settings, tiny_data, path)
+    request = Request(Decimal("0.035"), draws=6000, weights=200, samples=200)
+    alone = certify(path, tiny_data, request)
+    with LocalProcesses(2, here=0.0) as processes:
+        assert same(certify(path, tiny_data, request, Sampler(processes)), alone)
+    with DaskCluster(address) as cluster:
+        assert same(certify(path, tiny_data, request, Sampler(cluster)), alone)
+
+
+def test_a_killed_worker_only_delays(address: str) -> None:
+    results: dict[int, int] = {}
+    with Client(address) as client, DaskCluster(address) as cluster:
+        victim = next(iter(client.run(os.getpid).values()))
+        for number, (square, _) in cluster.results(Squares(100, seconds=0.05), range(100)):
+            if len(results) == 10:
+                os.kill(victim, signal.SIGKILL)
+            results[number] = square
+    assert results == {number: number**2 for number in range(100)}
+
+
+def test_all_workers_killed_at_once_only_delay(address: str) -> None:
+    results: dict[int, int] = {}
+    with Client(address) as client, DaskCluster(address) as cluster:
+        for number, (square, _) in cluster.results(Squares(100, seconds=0.05), range(100)):
+            if len(results) == 10:
+                for victim in client.run(os.getpid).values():
+                    os.kill(victim, signal.SIGKILL)
+            results[number] = square
+    assert results == {number: number**2 for number in range(100)}
+
+
+@pytest.mark.parametrize(("fault", "error"), [("refuse", BadInput), ("break", ZeroDivisionError)])
+def test_an_error_in_the_work_is_told(fault: str, error: type[Exception], address: str) -> None:
+    with DaskCluster(address) as cluster, pytest.raises(error):
+        list(cluster.results(Squares(20, fault=fault), range(20)))
+
+
+def test_no_scheduler_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pacbound.workers.cluster.PATIENCE", 0.5)
+    with pytest.raises(BadInput, match="no Dask scheduler answers at tcp://127.0.0.1:9"):
+        DaskCluster("tcp://127.0.0.1:9")
+    with pytest.raises(BadInput, match="no Dask scheduler"):
+        DaskCluster("nonsense://x")

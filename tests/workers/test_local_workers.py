@@ -30,7 +30,15 @@ def test_the_results_are_those_of_one_process() -> None:
     assert squares(Here(), work) == EXPECTED
     with LocalProcesses(2, here=0.0) as engine:
         assert squares(engine, work) == EXPECTED
-        assert squares(engine, Squares(7)) == {number: number**2 for number in range(7)}
+        assert squares(engine, Squares(7, plus=1)) == {k: k**2 + 1 for k in range(7)}
+
+
+def test_work_that_was_given_up_leaves_nothing() -> None:
+    with LocalProcesses(2, here=0.0) as engine:
+        results = engine.results(Squares(50, plus=1000, seconds=0.02), range(50))
+        next(results)
+        results.close()
+        assert squares(engine, Squares(50)) == EXPECTED
 
 
 def test_all_workers_work() -> None:
