@@ -240,7 +240,8 @@ class _Run:
     def _figures(
         self, phase: str, surrogate: float, risk: float, objective: float, rate: float
     ) -> dict[str, Any]:
-        average = self.average if phase != "warm-start" else None
+        warm = phase == "warm-start"
+        average = self.average if not warm else None
         if average is not None:
             average.swap()
         kl, union = (float(value) for value in self.prior_variance())
@@ -260,6 +261,7 @@ class _Run:
             "prior_variances": variances,
             "lipschitz": [constant.item() for constant in constants],
             "learning_rate": rate,
+            "beta": None if warm else self.objective.beta_at(surrogate, kl + union),
         }
 
     def _bound(self, risk: float, nats: float) -> float:
