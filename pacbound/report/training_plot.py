@@ -120,6 +120,8 @@ def draw_run(log: TrainingLog, path: Path, against: str = "time") -> None:
                 _line(axes, positions, values, label, color=PALETTE[k % len(PALETTE)])
             _finish(axes, panel.title, [line for _, line in panel.lines], panel.percent)
             _phases(axes, log, positions)
+            if against == "time":
+                _prior(axes, log, positions)
             _whole_numbers(axes)
             axes.set_xlim(*_ends(positions, against))
             if len(panel.lines) > 1:
@@ -187,7 +189,9 @@ def _headline(log: TrainingLog) -> str:
     lengths = Counter(log.phases)
     parts = ", then ".join(f"{phase} {count}" for phase, count in lengths.items())
     of = f" ({parts})" if len(lengths) > 1 else ""
-    return f"{log.name}: {best}{done.epochs} epochs{of} in {_duration(done.seconds)}"
+    prior = log.rows[-1].prior_seconds
+    after = f", shaded the {_duration(prior)} of its prior" if prior else ""
+    return f"{log.name}: {best}{done.epochs} epochs{of} in {_duration(done.seconds)}{after}"
 
 
 def _style(place: int) -> dict[str, Any]:
@@ -260,6 +264,13 @@ def _phases(axes: Axes, log: TrainingLog, positions: Sequence[float]) -> None:
     for at, (before, after) in enumerate(pairwise(log.phases)):
         if before != after:
             axes.axvline(positions[at], color="0.5", linewidth=0.8, linestyle=":")
+
+
+def _prior(axes: Axes, log: TrainingLog, positions: Sequence[float]) -> None:
+    """The time in which the prior learned, before the first epoch: shaded."""
+    last = log.rows[-1]
+    if last.prior_seconds:
+        axes.axvspan(0, positions[-1] * last.prior_seconds / last.seconds, color="0.93", zorder=0)
 
 
 def _whole_numbers(axes: Axes) -> None:

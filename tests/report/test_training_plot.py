@@ -22,6 +22,7 @@ def epoch(number: int, bound: float, **changes: Any) -> Epoch:
     figures: dict[str, Any] = {
         "phase": "bound",
         "seconds": 10.0 * number,
+        "prior_seconds": 0.0,
         "surrogate_risk": 0.3,
         "risk": 0.2 / number,
         "kl": 4000.0,
@@ -95,6 +96,12 @@ def test_the_phases_are_named(tmp_path: Path) -> None:
     )
     draw_run(TrainingLog(Path("a.log.jsonl"), rows), tmp_path / "a.svg")
     assert "5 epochs (prior 2, then bound 3)" in words(tmp_path / "a.svg")
+
+
+def test_the_time_of_a_learned_prior_is_shown(tmp_path: Path) -> None:
+    rows = tuple(epoch(k, 0.1, seconds=900.0 + k, prior_seconds=900.0) for k in (1, 2))
+    draw_run(TrainingLog(Path("a.log.jsonl"), rows), tmp_path / "a.svg")
+    assert "shaded the 15 min of its prior" in words(tmp_path / "a.svg")
 
 
 @pytest.mark.parametrize(
