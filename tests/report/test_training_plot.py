@@ -14,8 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pacbound.errors import BadInput
+from pacbound.report.run_summary import best_so_far, summary
 from pacbound.report.training_log import Epoch, TrainingLog, read_training_log
-from pacbound.report.training_plot import best_so_far, draw_run, draw_runs, summary
+from pacbound.report.training_plot import draw_run, draw_runs
 
 
 def epoch(number: int, bound: float, **changes: Any) -> Epoch:
@@ -153,3 +154,10 @@ def test_a_run_without_epochs_is_refused(
         else:
             draw(log, tmp_path / "a.svg")
     assert not (tmp_path / "a.svg").exists()
+
+
+def test_epochs_without_figures_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.log.jsonl"
+    path.write_text(json.dumps({"epoch": 1, "seconds": 2.0}))
+    with pytest.raises(BadInput, match="nothing to draw"):
+        draw_run(read_training_log(path), tmp_path / "a.svg")
