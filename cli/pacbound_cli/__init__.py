@@ -9,9 +9,12 @@ from pacbound_cli.bandit import bandit
 from pacbound_cli.certify import certify
 from pacbound_cli.data import data
 from pacbound_cli.errors import OneLineErrors
+from pacbound_cli.explain import explain
+from pacbound_cli.plot import plot
 from pacbound_cli.predict import predict
 from pacbound_cli.recipes import recipes
 from pacbound_cli.rotate import rotate
+from pacbound_cli.simulate import simulate
 from pacbound_cli.table import table
 from pacbound_cli.train import train
 from pacbound_cli.verify import verify
@@ -37,7 +40,21 @@ def cli(debug: bool) -> None:
     """
 
 
-for command in (train, certify, verify, vi, predict, rotate, bandit, table, recipes, data):
+for command in (
+    train,
+    certify,
+    verify,
+    explain,
+    plot,
+    vi,
+    predict,
+    rotate,
+    bandit,
+    simulate,
+    table,
+    recipes,
+    data,
+):
     cli.add_command(command)
 
 
