@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import hypothesis
 import numpy as np
@@ -81,3 +83,13 @@ def bandit_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     best = (contexts @ generator.standard_normal((4, 3))).argmax(1)
     np.savez(path, contexts=contexts, rewards=np.eye(3)[best])
     return path
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    """Of a Dask scheduler with two worker processes."""
+    from distributed import LocalCluster
+
+    options: Any = {"dashboard_address": None, "silence_logs": 50}
+    with LocalCluster(n_workers=2, threads_per_worker=1, processes=True, **options) as cluster:
+        yield cluster.scheduler_address

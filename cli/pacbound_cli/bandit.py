@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from pacbound_cli.options import json_option
+from pacbound_cli.options import json_option, scheduler_option, workers_option
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,7 +54,8 @@ __all__ = ["bandit"]
 @click.option(
     "--set", "overrides", multiple=True, metavar="KEY=VALUE", help="A setting, for every agent."
 )
-@click.option("--jobs", type=click.IntRange(min=1), help="Runs side by side [one on each core].")
+@workers_option
+@scheduler_option
 @click.option(
     "--folder",
     type=click.Path(path_type=Path),
@@ -78,7 +78,8 @@ def bandit(
     steps: int | None,
     protocol: str,
     overrides: tuple[str, ...],
-    jobs: int | None,
+    workers: int | None,
+    scheduler: str,
     folder: Path,
     plot: Path | None,
     as_json: bool,
@@ -97,7 +98,7 @@ def bandit(
       pacbound bandit mushroom
       pacbound bandit statlog --agent k-linear --agent diag --steps 5000 --plot regret.svg
       pacbound bandit financial --agent k-nonlinear --set noise=0.2 --first-seed 1000
-      pacbound bandit mine.npz --agent linear --agent k-linear --seeds 5 --jobs 2
+      pacbound bandit mine.npz --agent linear --agent k-linear --seeds 5 --workers 2
     """
     from pacbound.files import ensure_writable
     from pacbound.recipes import parse_override
@@ -121,7 +122,7 @@ def bandit(
         for seed in numbers
         for agent in settings
     ]
-    failures = run_cells(cells, folder, jobs or min(len(cells), os.cpu_count() or 1), threads=1)
+    failures = run_cells(cells, folder, workers, threads=1, scheduler=scheduler)
     rows = rows_of(cells, folder, protocol)
     if plot is not None:
         _draw(cells, folder, rows, plot)

@@ -16,15 +16,20 @@ __all__ = ["end_with", "run_cells"]
 
 
 def run_cells(
-    cells: Sequence[Cell], root: Path, jobs: int, threads: int | None = None
+    cells: Sequence[Cell],
+    root: Path,
+    workers: int | None,
+    threads: int | None = None,
+    scheduler: str = "",
 ) -> dict[str, str]:
     """Run what is to be run; the failures, by cell.
 
     Arguments:
         cells: All of them; what is finished is not run again.
         root: The folder of their folders.
-        jobs: How many side by side.
+        workers: How many side by side; None for one on each core, or all of a cluster's.
         threads: For each; None for its share of the cores.
+        scheduler: The address of a Dask scheduler, for a cluster in the place of this machine.
     """
     from pacbound.files import ensure_writable
     from pacbound.tables.display import forecast, watching
@@ -32,7 +37,16 @@ def run_cells(
     from pacbound_cli.data import fetching_bar
 
     ensure_writable(root / "lock")
-    pool = Pool(cells, root, jobs, threads or max(1, (os.cpu_count() or 1) // jobs))
+    cores = os.cpu_count() or 1
+    begin = None
+    if scheduler:
+        from pacbound.tables.remote import Cluster
+
+        begin = cluster = Cluster(scheduler)
+        workers = workers or cluster.workers
+        cores = workers  # each has one thread of the cluster's
+    workers = workers or max(1, min(len(cells), cores))
+    pool = Pool(cells, root, workers, threads or max(1, cores // workers), begin)
     try:
         with watching(pool) as watcher:
             pool.survey(watcher)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pacbound_cli.options import json_option
+from pacbound_cli.options import json_option, scheduler_option, workers_option
 
 if TYPE_CHECKING:
     from pacbound.tables.cell import Table
@@ -34,13 +34,8 @@ PLAYING = ("seeds", "first_seed", "steps")  # what is asked of bandits
 @click.option("--seeds", type=click.IntRange(min=1), help="Of bandits: runs of each agent [3].")
 @click.option("--first-seed", type=click.IntRange(min=0), help="Of bandits: the first of them [0].")
 @click.option("--steps", type=click.IntRange(min=1), help="Of bandits: contexts to play [all].")
-@click.option(
-    "--jobs",
-    type=click.IntRange(min=1),
-    default=1,
-    show_default=True,
-    help="Cells to run side by side; they share the cores.",
-)
+@workers_option
+@scheduler_option
 @click.option("--folder", type=click.Path(path_type=Path), help="For the cells' files [runs/NAME].")
 @click.option("--show", is_flag=True, help="Print the table as it is; run nothing.")
 @click.option(
@@ -58,7 +53,8 @@ def table(
     problem: tuple[str, ...],
     agent: tuple[str, ...],
     overrides: tuple[str, ...],
-    jobs: int,
+    workers: int | None,
+    scheduler: str,
     folder: Path | None,
     show: bool,
     publish: Path | None,
@@ -76,11 +72,11 @@ def table(
     \b
     Examples:
       pacbound table pac-bayes --show
-      pacbound table pac-bayes --network mlp-600 --jobs 2
+      pacbound table pac-bayes --network mlp-600 --workers 2
       pacbound table pac-bayes --objective ours --publish certificates
       pacbound table pac-bayes --network lenet-5 --posterior diag --set epochs=2 --weights 500
-      pacbound table vi --network lenet-5 --jobs 2
-      pacbound table bandit --jobs 2 --publish results/bandit
+      pacbound table vi --network lenet-5 --workers 2
+      pacbound table bandit --workers 2 --publish results/bandit
       pacbound table bandit-untuned --problem statlog --agent diag --agent k-linear --seeds 5
     """
     from pacbound.files import ensure_writable
@@ -105,7 +101,7 @@ def table(
     root = folder or Path("runs") / name
     if publish is not None:
         ensure_writable(publish / "certificate.json")
-    failures = {} if show else run_cells(cells, root, jobs, chosen.threads)
+    failures = {} if show else run_cells(cells, root, workers, chosen.threads, scheduler)
     rows = chosen.rows(cells, root)
     if as_json:
         click.echo(json.dumps(rows, indent=1, ensure_ascii=False))

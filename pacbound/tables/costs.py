@@ -64,15 +64,15 @@ class Costs:
         return total
 
 
-def makespan(running: Iterable[float], waiting: Iterable[float], jobs: int) -> float:
+def makespan(running: Iterable[float], waiting: Iterable[float], workers: int) -> float:
     """When the last cell ends, if each that waits goes to the first worker that is free.
 
     Example:
-        >>> makespan([5.0], [10.0, 10.0], jobs=2)
+        >>> makespan([5.0], [10.0, 10.0], workers=2)
         15.0
     """
     free = [*running]
-    free += [0.0] * (jobs - len(free))
+    free += [0.0] * (workers - len(free))
     heapq.heapify(free)
     for seconds in waiting:
         heapq.heappush(free, heapq.heappop(free) + seconds)

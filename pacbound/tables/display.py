@@ -37,11 +37,11 @@ def forecast(pool: Pool) -> str:
     if not to_do:
         return f"nothing to do: all of {done} are done"
     threads = "1 thread" if pool.threads == 1 else f"{pool.threads} threads"
-    jobs = "one after the other" if pool.jobs == 1 else f"{pool.jobs} side by side"
+    together = "one after the other" if pool.workers == 1 else f"{pool.workers} side by side"
     cells = "1 cell" if to_do == 1 else f"{to_do} cells"
     return (
         f"{cells} to do, {done} done already; about {duration(pool.seconds_left())} in all, "
-        f"{jobs} with {threads} each"
+        f"{together} with {threads} each"
     )
 
 

@@ -1,12 +1,13 @@
-"""Runs cells side by side in child processes."""
+"""Runs cells side by side, in child processes or elsewhere."""
 
 from __future__ import annotations
 
 import queue
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
 from pacbound.tables.cell import Cell, Progress
 from pacbound.tables.costs import Costs, makespan
@@ -14,10 +15,26 @@ from pacbound.tables.jobs import ProbeCells, RunCell
 from pacbound.tables.place import Place
 from pacbound.workers.child import Child, Event
 
-__all__ = ["Pool", "Watcher"]
+__all__ = ["Begin", "Pool", "Runner", "Watcher"]
 
 TICK = 0.25  # seconds between looks at the clock
 PEEK = 2.0  # seconds between looks at cells that run elsewhere, and at the logs
+
+
+class Runner(Protocol):
+    """What does one cell, and tells of it on the queue; the last that it tells is `ended`."""
+
+    def stop(self) -> None:
+        """End it; its files are whole at any moment."""
+
+
+Events = queue.Queue[tuple[str, Event]]
+Begin = Callable[[Cell, Place, int, Events], Runner]
+
+
+def in_child_process(cell: Cell, place: Place, threads: int, events: Events) -> Runner:
+    """Begin a cell on this machine."""
+    return Child(cell.name, RunCell(cell, place, threads), events, place.errors)
 
 
 class Watcher:
@@ -50,7 +67,7 @@ class Running:
     """A cell at work."""
 
     cell: Cell
-    child: Child
+    child: Runner
     since: float
     progress: Progress | None
     outcome: Event = field(default_factory=dict)
@@ -59,15 +76,23 @@ class Running:
 class Pool:
     """The state of a run, for a display to look at, and the loop that drives it."""
 
-    def __init__(self, cells: Sequence[Cell], root: Path, jobs: int, threads: int) -> None:
-        self.cells, self.root, self.jobs, self.threads = cells, root, jobs, threads
+    def __init__(
+        self,
+        cells: Sequence[Cell],
+        root: Path,
+        workers: int,
+        threads: int,
+        begin: Begin | None = None,
+    ) -> None:
+        self.cells, self.root, self.workers, self.threads = cells, root, workers, threads
+        self._begin = begin or in_child_process
         self.costs = Costs(cells, root)
         self.waiting: list[Cell] = []
         self.away: list[Cell] = []  # run by another process
         self.running: dict[str, Running] = {}
         self.finished: list[Cell] = []
         self.failures: dict[str, str] = {}
-        self._events: queue.Queue[tuple[str, Event]] = queue.Queue()
+        self._events: Events = queue.Queue()
         self._peeked = 0.0
         self._reached: dict[str, Progress | None] = {}  # how far what waits was left
         self._told: set[str] = set()  # names of cells said to run elsewhere
@@ -122,13 +147,13 @@ class Pool:
                 running.child.stop()
 
     def seconds_left(self) -> float | None:
-        """Until all is done, with this many jobs; None if not known."""
+        """Until all is done, with this many workers; None if not known."""
         at_work = [self.left(running) for running in self.running.values()]
         to_come = [self.costs.left(cell, self._reached.get(cell.name)) for cell in self.waiting]
         known = [seconds for seconds in (*at_work, *to_come) if seconds is not None]
         if len(known) < len(at_work) + len(to_come):
             return None
-        return makespan(known[: len(at_work)], known[len(at_work) :], self.jobs)
+        return makespan(known[: len(at_work)], known[len(at_work) :], self.workers)
 
     def left(self, running: Running) -> float | None:
         """Seconds until a running cell is done, if known."""
@@ -145,7 +170,7 @@ class Pool:
         self.waiting += freed
 
     def _start(self, watcher: Watcher) -> None:
-        while self.waiting and len(self.running) < self.jobs:
+        while self.waiting and len(self.running) < self.workers:
             cell = self.waiting.pop(0)
             place = self.place(cell)
             place.make()
@@ -156,8 +181,7 @@ class Pool:
                 watcher.done(cell, None)
             else:
                 self._reached[cell.name] = reached = cell.progress(place.path)
-                job = RunCell(cell, place, self.threads)
-                child = Child(cell.name, job, self._events, place.errors)
+                child = self._begin(cell, place, self.threads, self._events)
                 self.running[cell.name] = Running(cell, child, time.monotonic(), reached)
                 watcher.started(cell, reached)
 

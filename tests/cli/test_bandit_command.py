@@ -48,7 +48,7 @@ def played(bandit_file: Path, tmp_path_factory: pytest.TempPathFactory) -> list[
     """The words of a command that has run, in child processes."""
     folder = tmp_path_factory.mktemp("played")
     words = ["bandit", str(bandit_file), "--agent", "diag", "--agent", "linear", "--seeds", "2"]
-    words += [*SET, "--jobs", "2", "--folder", str(folder / "runs")]
+    words += [*SET, "--workers", "2", "--folder", str(folder / "runs")]
     result = run(*words)
     assert result.exit_code == 0, result.output
     assert "4 cells to do, 0 done already; about " in result.stderr
@@ -138,7 +138,7 @@ def test_a_failing_run(bandit_file: Path, tmp_path: Path) -> None:
         (["FILE", "--steps", "5000"], ["has 1 to 320 steps, not 5000"]),
         (["FILE", "--seeds", "0"], ["--seeds"]),
         (["FILE", "--first-seed", "-1"], ["--first-seed"]),
-        (["FILE", "--jobs", "0"], ["--jobs"]),
+        (["FILE", "--workers", "0"], ["--workers"]),
         (["FILE", "--plot", "regret.gif"], [".svg, .png or .pdf"]),
         (["FILE", "--folder", "/proc/nowhere"], ["cannot write"]),
     ],

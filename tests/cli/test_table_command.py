@@ -44,7 +44,7 @@ def small(tiny_file: Path, tmp_path_factory: pytest.TempPathFactory) -> list[str
     folder = tmp_path_factory.mktemp("table") / "cells"
     options = [*settings(tiny_file), "--posterior", "diag", "--folder", str(folder)]
     options += ["--objective", "catoni", "--objective", "ours"]
-    result = table(*options, "--jobs", "2")
+    result = table(*options, "--workers", "2")
     assert result.exit_code == 0, result.output
     assert "2 cells to do, 0 done already; about " in result.stderr
     assert "2 side by side" in result.stderr
@@ -259,7 +259,7 @@ def test_kill_minus_nine_in_the_middle_of_training(small: list[str], tmp_path: P
     done = folders(small)["mlp-600-diag"]
     shutil.copytree(done, tmp_path / done.name)  # a finished cell tells the speed
     command = [sys.executable, "-m", "pacbound_cli", "table", "pac-bayes", *small]
-    command += ["--jobs", "2", "--folder", str(tmp_path)]
+    command += ["--workers", "2", "--folder", str(tmp_path)]
     process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
     epochs, until = 0, time.monotonic() + 60
     while epochs < 3:
@@ -306,7 +306,7 @@ def test_unknown_names(tmp_path: Path) -> None:
     refused(table("--objective", "pinsker", "--posterior", "k-nonlinear"), "exact KL")
     refused(table("--set", "data=mnst", "--folder", tmp_path), "did you mean 'mnist'")
     refused(table("--set", "data=none.npz", "--folder", tmp_path), "no file none.npz")
-    assert table("--jobs", "0").exit_code == 2
+    assert table("--workers", "0").exit_code == 2
     assert table("--draws", "0").exit_code == 2
 
 

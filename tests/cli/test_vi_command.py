@@ -142,7 +142,7 @@ def table(folder: Path, images: Path, *words: str | Path) -> Result:
 
 def test_the_table_runs_once_and_stands_beside_the_paper(images: Path, tmp_path: Path) -> None:
     folder = tmp_path / "cells"
-    first = table(folder, images, "--jobs", "2", "--publish", tmp_path / "out")
+    first = table(folder, images, "--workers", "2", "--publish", tmp_path / "out")
     assert first.exit_code == 0, first.output
     assert "2 cells to do, 0 done already; about " in first.stderr
     assert "lenet-5-diag: done in" in first.stderr

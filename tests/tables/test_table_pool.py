@@ -41,8 +41,8 @@ class Notes(Watcher):
         self.lines.append(f"{cell.name} failed: {reason}")
 
 
-def run(cells: list[FakeCell], root: Path, jobs: int = 1) -> tuple[Pool, Notes]:
-    pool, notes = Pool(cells, root, jobs, threads=1), Notes()
+def run(cells: list[FakeCell], root: Path, workers: int = 1) -> tuple[Pool, Notes]:
+    pool, notes = Pool(cells, root, workers, threads=1), Notes()
     pool.survey(notes)
     pool.run(notes)
     return pool, notes
@@ -85,14 +85,14 @@ def test_an_unsound_result_is_made_again(tmp_path: Path) -> None:
 
 def test_side_by_side(tmp_path: Path) -> None:
     cells = [FakeCell("a", seconds=1.0), FakeCell("b", seconds=1.0)]
-    run(cells, tmp_path, jobs=2)
+    run(cells, tmp_path, workers=2)
     (_, _, a_begins, a_ends), (_, _, b_begins, b_ends) = (runs(cell, tmp_path)[0] for cell in cells)
     assert max(a_begins, b_begins) < min(a_ends, b_ends)
 
 
 def test_a_failure_does_not_stop_the_others(tmp_path: Path) -> None:
     bad = [FakeCell("a", "refuse"), FakeCell("b", "break"), FakeCell("c", "vanish")]
-    pool, _ = run([*bad, FakeCell("d")], tmp_path, jobs=2)
+    pool, _ = run([*bad, FakeCell("d")], tmp_path, workers=2)
     assert [cell.name for cell in pool.finished] == ["d"]
     assert pool.failures["a"] == "diverged badly"
     assert pool.failures["b"] == "ZeroDivisionError: a fault"
@@ -138,7 +138,7 @@ from pacbound.tables.pool import Pool, Watcher
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it
 seconds = float(sys.argv[2])
 cells = [FakeCell(name, seconds=seconds) for name in "abcd"]
-pool = Pool(cells, Path(sys.argv[1]), jobs=2, threads=1)
+pool = Pool(cells, Path(sys.argv[1]), workers=2, threads=1)
 pool.survey(Watcher())
 pool.run(Watcher())
 """
