@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 RUN := runs/demo
 
-.PHONY: help install demo test lint results bench clean
+.PHONY: help install demo test lint docs results bench clean
 
 help:  ## this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -30,6 +30,9 @@ lint: $(INSTALLED)
 test: $(INSTALLED) lint  ## lint, types, tests, and a check of every published certificate
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
 	$(PYTHON) -I -S pacbound/certificate/checker.py certificates/*.json
+
+docs: $(INSTALLED)  ## the documentation, as pages in build/docs
+	$(BIN)/python -m sphinx -b html -n -W --keep-going -d build/doctrees docs build/docs
 
 results: $(INSTALLED)  ## the tables in the documentation, from certificates and results
 	$(BIN)/python -m pacbound.report.pages
