@@ -36,7 +36,6 @@ napoleon_use_ivar = True
 autodoc_member_order = "bysource"
 autodoc_typehints_format = "short"
 autodoc_default_options = {"members": True, "undoc-members": True}
-add_module_names = False
 python_maximum_signature_line_length = 88
 
 # A reference into pacbound must resolve. Types of Python, torch and numpy are named without a
