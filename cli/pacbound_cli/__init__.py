@@ -12,6 +12,7 @@ from pacbound_cli.errors import OneLineErrors
 from pacbound_cli.predict import predict
 from pacbound_cli.recipes import recipes
 from pacbound_cli.rotate import rotate
+from pacbound_cli.simulate import simulate
 from pacbound_cli.table import table
 from pacbound_cli.train import train
 from pacbound_cli.verify import verify
@@ -37,7 +38,19 @@ def cli(debug: bool) -> None:
     """
 
 
-for command in (train, certify, verify, vi, predict, rotate, bandit, table, recipes, data):
+for command in (
+    train,
+    certify,
+    verify,
+    vi,
+    predict,
+    rotate,
+    bandit,
+    simulate,
+    table,
+    recipes,
+    data,
+):
     cli.add_command(command)
 
 

@@ -1,0 +1,58 @@
+"""The shapes of the figure, and those that a user may ask for."""
+
+from __future__ import annotations
+
+import math
+from typing import TypeAlias
+
+from pacbound.errors import BadInput
+
+__all__ = ["FIGURE", "Shape", "ensure_simulable", "parse_shape", "shape_name"]
+
+Shape: TypeAlias = tuple[int, ...]
+
+MATRICES: tuple[Shape, ...] = (
+    *((2, 2), (2, 3), (3, 3), (3, 4), (4, 4), (4, 5), (5, 5), (5, 6)),
+    *((6, 6), (6, 7), (7, 7), (7, 8), (8, 8), (8, 9), (9, 9), (9, 10), (10, 10)),
+)
+TENSORS: tuple[Shape, ...] = (
+    *((2, 2, 2), (2, 2, 3), (2, 3, 3), (3, 3, 3), (3, 3, 4), (3, 4, 4)),
+    *((4, 4, 4), (4, 4, 5), (4, 5, 5), (5, 5, 5)),
+)
+FIGURE = MATRICES + TENSORS
+MOST_ENTRIES = 256  # of a tensor: its target has the square of that, in every trial
+
+
+def parse_shape(text: str) -> Shape:
+    """A shape as a user writes it.
+
+    Example:
+        >>> parse_shape("2x3x4")
+        (2, 3, 4)
+    """
+    try:
+        shape = tuple(int(size) for size in text.replace("×", "x").split("x"))
+    except ValueError:
+        raise BadInput(f"{text!r} is no shape; write it like 3x4 or 2x3x4") from None
+    ensure_simulable(shape)
+    return shape
+
+
+def ensure_simulable(shape: Shape) -> None:
+    """Refuse what is no matrix or tensor, or too large for dense targets."""
+    if len(shape) < 2 or min(shape) < 2:
+        raise BadInput(f"{shape_name(shape)} is no matrix or tensor with modes of 2 or more")
+    if math.prod(shape) > MOST_ENTRIES:
+        raise BadInput(
+            f"{shape_name(shape)} has {math.prod(shape)} entries; choose at most {MOST_ENTRIES}"
+        )
+
+
+def shape_name(shape: Shape) -> str:
+    """A shape as it is printed.
+
+    Example:
+        >>> shape_name((2, 3))
+        '2×3'
+    """
+    return "×".join(map(str, shape))
