@@ -9,6 +9,8 @@ from pacbound_cli.bandit import bandit
 from pacbound_cli.certify import certify
 from pacbound_cli.data import data
 from pacbound_cli.errors import OneLineErrors
+from pacbound_cli.explain import explain
+from pacbound_cli.plot import plot
 from pacbound_cli.predict import predict
 from pacbound_cli.recipes import recipes
 from pacbound_cli.rotate import rotate
@@ -38,19 +40,9 @@ def cli(debug: bool) -> None:
     """
 
 
-for command in (
-    train,
-    certify,
-    verify,
-    vi,
-    predict,
-    rotate,
-    bandit,
-    simulate,
-    table,
-    recipes,
-    data,
-):
+for command in (train, certify, verify, explain, plot, vi, predict, rotate, bandit, simulate):
+    cli.add_command(command)
+for command in (table, recipes, data):
     cli.add_command(command)
 
 

@@ -60,7 +60,7 @@ def simulate(
       pacbound simulate --shapes 3x4 --trials 5 --json
     """
     from pacbound.files import ensure_writable
-    from pacbound.predict.figures import ensure_drawable
+    from pacbound.report.figures import ensure_drawable
     from pacbound.simulation.shapes import FIGURE, parse_shape
 
     chosen = FIGURE if shapes is None else tuple(map(parse_shape, shapes.split(",")))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pacbound.predict.figures import drawing, save_figure
+from pacbound.report.figures import drawing, save_figure
 from pacbound.simulation.diag import expected_diag
 from pacbound.simulation.outcome import FAMILIES, Outcome, Simulation, band
 

@@ -28,6 +28,10 @@ class EpochRecord:
     lipschitz: list[float]  # estimated, of the groups that are not Gaussian
     learning_rate: float
     seconds: float  # since the start of training, over all resumed parts
+    # Catoni's β, or the weight of KL in an ELBO; null where the objective has neither, in a warm
+    # start, and in the logs of earlier versions.
+    beta: float | None = None
+    prior_seconds: float = 0.0  # that learning the prior took before; not counted in `seconds`
 
 
 def log_path(checkpoint: Path) -> Path:

@@ -97,10 +97,12 @@ def train(
     kept = log.restart(first - 1)
     clock = time.monotonic() - (kept[-1].seconds if kept else 0.0)
     checkpoint = None
+    before = learned.seconds if learned is not None else 0.0
     for epoch in range(first, run.epochs + 1):
         figures = run.epoch(epoch, on_step)
         checkpoint = run.checkpoint(epoch)
-        record = EpochRecord(epoch=epoch, seconds=time.monotonic() - clock, **figures)
+        seconds = time.monotonic() - clock
+        record = EpochRecord(epoch=epoch, seconds=seconds, prior_seconds=before, **figures)
         # The log first: after a kill between the two the epoch is done, and logged, again.
         log.append(record)
         checkpoint.save(path)
@@ -240,7 +242,8 @@ class _Run:
     def _figures(
         self, phase: str, surrogate: float, risk: float, objective: float, rate: float
     ) -> dict[str, Any]:
-        average = self.average if phase != "warm-start" else None
+        warm = phase == "warm-start"
+        average = self.average if not warm else None
         if average is not None:
             average.swap()
         kl, union = (float(value) for value in self.prior_variance())
@@ -260,6 +263,7 @@ class _Run:
             "prior_variances": variances,
             "lipschitz": [constant.item() for constant in constants],
             "learning_rate": rate,
+            "beta": None if warm else self.objective.beta_at(surrogate, kl + union),
         }
 
     def _bound(self, risk: float, nats: float) -> float:

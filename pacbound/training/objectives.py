@@ -29,6 +29,10 @@ class Objective(nn.Module, ABC):
     def forward(self, risk: Tensor, nats: Tensor) -> Tensor:
         """The bound at this surrogate risk and this many nats (KL and union bound)."""
 
+    def beta_at(self, risk: float, nats: float) -> float | None:
+        """The trade-off β between the two that is in use there, if the objective has one."""
+        return None
+
 
 class Catoni(Objective):
     """Catoni's bound with β profiled out: the best β at every step."""
@@ -37,6 +41,9 @@ class Catoni(Objective):
         beta = catoni.best_beta(risk.detach(), nats.detach(), self.m, self.delta)
         value: Tensor = catoni.bound(risk, nats, self.m, self.delta, beta)
         return value
+
+    def beta_at(self, risk: float, nats: float) -> float:
+        return float(catoni.best_beta(risk, nats, self.m, self.delta))
 
 
 class CatoniTrained(Objective):
@@ -50,6 +57,9 @@ class CatoniTrained(Objective):
     def forward(self, risk: Tensor, nats: Tensor) -> Tensor:
         value: Tensor = catoni.bound(risk, nats, self.m, self.delta, 0.5 + self.log_excess.exp())
         return value
+
+    def beta_at(self, risk: float, nats: float) -> float:
+        return 0.5 + math.exp(self.log_excess.item())
 
 
 class Pinsker(Objective):
@@ -86,10 +96,17 @@ class Elbo(Objective):
         self.register_buffer("steps", torch.zeros((), dtype=torch.int64))
 
     def forward(self, risk: Tensor, nats: Tensor) -> Tensor:
-        grown = min(1.0, self.steps.item() / self.annealing) if self.annealing else 1.0
+        weight = self._weight()
         if torch.is_grad_enabled():
             self.steps += 1
-        return risk * self.nats_of_guessing + self.beta * grown * nats / self.m
+        return risk * self.nats_of_guessing + weight * nats / self.m
+
+    def beta_at(self, risk: float, nats: float) -> float:
+        return self._weight()
+
+    def _weight(self) -> float:
+        grown = min(1.0, self.steps.item() / self.annealing) if self.annealing else 1.0
+        return self.beta * grown
 
 
 class _BernoulliKLInverse(torch.autograd.Function):

@@ -40,6 +40,7 @@ REDUCTIONS = {
     r"vi ": "--epochs 1 --set warm_start_epochs=1 --samples 2",
     r"bandit ": "--steps 60 --seeds 1 --jobs 1",
     r"predict ": "--samples 2",
+    r"simulate ": "--shapes 2x2 --trials 3",
 }
 
 # What is written otherwise: data that are not made here, work that would take minutes, and bounds

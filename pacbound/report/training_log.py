@@ -1,0 +1,202 @@
+"""Training logs as they are read: the epochs of a run, by name.
+
+A run in progress can be read: its last line may be cut short. Logs of earlier versions lack some
+figures, and a warm start has none of some: those are NaN.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pacbound.certificate.format import Certificate
+from pacbound.errors import BadInput
+from pacbound.files import file_digest
+from pacbound.training.log import log_path
+
+__all__ = ["Epoch", "TrainingLog", "find_training_log", "read_training_log"]
+
+SERIES = (
+    "seconds",
+    "surrogate_risk",
+    "risk",
+    "kl",
+    "nats",
+    "bound",
+    "objective",
+    "learning_rate",
+    "beta",
+)
+LAYERED = ("prior_variances", "lipschitz")
+
+
+@dataclass(frozen=True)
+class Epoch:
+    """One line of a log; what it does not say is NaN, or an empty tuple."""
+
+    epoch: int
+    phase: str
+    seconds: (
+        float  # since the start of all training: of the prior, if it learned, and resumed parts
+    )
+    prior_seconds: float  # those of the prior
+    surrogate_risk: float
+    risk: float
+    kl: float
+    nats: float
+    bound: float
+    objective: float
+    learning_rate: float
+    beta: float  # Catoni's, or the weight of KL in an ELBO
+    prior_variances: tuple[float, ...]  # λ of every group that has one
+    lipschitz: tuple[float, ...]  # of the groups that are not Gaussian
+
+
+@dataclass(frozen=True)
+class TrainingLog:
+    """A run, epoch by epoch."""
+
+    path: Path
+    rows: tuple[Epoch, ...]
+
+    @property
+    def name(self) -> str:
+        """What to call the run: its file, or a table's cell, whose folder ends in a digest."""
+        stem = self.path.name.removesuffix(".jsonl").removesuffix(".log")
+        if stem != "checkpoint":
+            return stem
+        return re.sub("-[0-9a-f]{12}$", "", self.path.resolve().parent.name)
+
+    @property
+    def epochs(self) -> tuple[int, ...]:
+        return tuple(row.epoch for row in self.rows)
+
+    @property
+    def phases(self) -> tuple[str, ...]:
+        return tuple(row.phase for row in self.rows)
+
+    def series(self, name: str) -> tuple[float, ...]:
+        """One number for each epoch: risk, kl, bound, objective, learning_rate, beta, seconds, …"""
+        return tuple(getattr(row, name) for row in self.rows)
+
+    def layers(self, name: str) -> tuple[tuple[float, ...], ...]:
+        """A series for each group, of prior_variances or lipschitz; NaN before a group has any."""
+        values = [getattr(row, name) for row in self.rows]
+        count = max((len(value) for value in values), default=0)
+        return tuple(
+            tuple(value[group] if group < len(value) else math.nan for value in values)
+            for group in range(count)
+        )
+
+
+def read_training_log(path: Path | str) -> TrainingLog:
+    """The log in a file; BadInput, with the line's number, for what is not a log.
+
+    An unfinished last line is one that is being written, and is left out. An epoch that was made
+    again, after a run was resumed, replaces what was logged from there on.
+    """
+    path = Path(path)
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise BadInput(f"cannot read {path}: {error.strerror or error}") from error
+    *lines, last = content.split(b"\n")
+    rows: list[Epoch] = []
+    for number, line in enumerate(lines, 1):
+        if line.strip():
+            _add(rows, _epoch(line, f"{path}, line {number}"))
+    if last.strip():
+        try:
+            json.loads(last)
+        except ValueError:
+            return TrainingLog(path, tuple(rows))
+        _add(rows, _epoch(last, f"{path}, line {len(lines) + 1}"))
+    return TrainingLog(path, tuple(rows))
+
+
+def _add(rows: list[Epoch], row: Epoch) -> None:
+    while rows and rows[-1].epoch >= row.epoch:
+        rows.pop()
+    rows.append(row)
+
+
+def _epoch(line: bytes, where: str) -> Epoch:
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise BadInput(f"{where}: not JSON, so not a training log ({error})") from error
+    if not isinstance(record, dict):
+        raise BadInput(f"{where}: not an object, so not a training log")
+    epoch, phase = record.get("epoch"), record.get("phase", "bound")
+    if type(epoch) is not int or epoch < 0 or not isinstance(phase, str):
+        raise BadInput(f"{where}: no epoch and its phase, so not a training log")
+    figures: dict[str, Any] = {}
+    for name in SERIES:
+        figures[name] = _number(record.get(name), f"{where}: {name}")
+    for name in LAYERED:
+        figures[name] = _numbers(record.get(name), f"{where}: {name}")
+    before = _number(record.get("prior_seconds", 0.0), f"{where}: prior_seconds")
+    if not (0 <= figures["seconds"] < math.inf and 0 <= before < math.inf):
+        raise BadInput(f"{where}: seconds must be a number from 0")
+    figures["seconds"] += before
+    return Epoch(epoch=epoch, phase=phase, prior_seconds=before, **figures)
+
+
+def _number(value: Any, what: str) -> float:
+    if value is None:
+        return math.nan
+    if type(value) not in (int, float):
+        raise BadInput(f"{what} must be a number, not {str(value)[:40]!r}")
+    try:
+        return float(value)
+    except OverflowError:
+        return math.copysign(math.inf, value)
+
+
+def _numbers(value: Any, what: str) -> tuple[float, ...]:
+    if value is None:
+        return ()
+    if not isinstance(value, list):
+        raise BadInput(f"{what} must be a list of numbers, not {str(value)[:40]!r}")
+    return tuple(_number(item, what) for item in value)
+
+
+def find_training_log(certificate_path: Path | str, certificate: Certificate) -> Path | None:
+    """The log of the training that a certificate is for, if it is at hand.
+
+    A log lies beside its checkpoint. The checkpoints that the certificate's two commands name are
+    looked for where the commands say (from the working folder), then from the certificate's folder,
+    then by their names alone in that folder; last comes the certificate's own name with .pt. A
+    checkpoint that is still there and has not the digest in the certificate is another run's, and
+    its log is passed over.
+    """
+    path = Path(certificate_path)
+    named = [Path(word) for word in _words(certificate) if word.endswith(".pt")]
+    places = [*named, *(path.parent / name for name in named)]
+    places += [path.parent / name.name for name in named]
+    for checkpoint in [*places, path.with_suffix(".pt")]:
+        log = log_path(checkpoint)
+        if not log.is_file():
+            continue
+        if (
+            not checkpoint.is_file()
+            or file_digest(checkpoint) == certificate.model.checkpoint_sha256
+        ):
+            return log
+    return None
+
+
+def _words(certificate: Certificate) -> list[str]:
+    """The words of the commands that trained and certified."""
+    words = []
+    for command in (certificate.made.command, certificate.made.training_command):
+        try:
+            words += shlex.split(command)
+        except ValueError:
+            continue  # any text may stand there: an unbalanced quote names no file
+    return words
