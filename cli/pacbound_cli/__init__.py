@@ -11,6 +11,7 @@ from pacbound_cli.data import data
 from pacbound_cli.errors import OneLineErrors
 from pacbound_cli.predict import predict
 from pacbound_cli.recipes import recipes
+from pacbound_cli.report import report
 from pacbound_cli.rotate import rotate
 from pacbound_cli.table import table
 from pacbound_cli.train import train
@@ -37,7 +38,7 @@ def cli(debug: bool) -> None:
     """
 
 
-for command in (train, certify, verify, vi, predict, rotate, bandit, table, recipes, data):
+for command in (train, certify, verify, vi, predict, rotate, bandit, table, report, recipes, data):
     cli.add_command(command)
 
 
