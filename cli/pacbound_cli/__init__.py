@@ -9,6 +9,8 @@ from pacbound_cli.bandit import bandit
 from pacbound_cli.certify import certify
 from pacbound_cli.data import data
 from pacbound_cli.errors import OneLineErrors
+from pacbound_cli.explain import explain
+from pacbound_cli.plot import plot
 from pacbound_cli.predict import predict
 from pacbound_cli.recipes import recipes
 from pacbound_cli.report import report
@@ -38,7 +40,9 @@ def cli(debug: bool) -> None:
     """
 
 
-for command in (train, certify, verify, vi, predict, rotate, bandit, table, report, recipes, data):
+for command in (train, certify, verify, explain, plot, vi, predict, rotate, bandit, table):
+    cli.add_command(command)
+for command in (report, recipes, data):
     cli.add_command(command)
 
 

@@ -103,7 +103,7 @@ def bandit(
     from pacbound.recipes import parse_override
 
     if plot is not None:
-        from pacbound.predict.figures import ensure_drawable
+        from pacbound.report.figures import ensure_drawable
 
         ensure_drawable(plot)
     ensure_writable(folder / "lock")

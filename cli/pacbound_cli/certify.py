@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,10 +14,13 @@ import click
 from pacbound_cli.options import json_option, threads_option
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from pacbound.certificate.format import Certificate
     from pacbound.certify.chunks import Report
+    from pacbound.report.terms import Term
 
-__all__ = ["certify", "sampling_progress"]
+__all__ = ["certify", "sampling_progress", "terms_table"]
 
 
 @click.command()
@@ -231,6 +234,18 @@ def sampling_progress() -> Iterator[Report]:
         yield report
 
 
+def terms_table(steps: Sequence[Term]) -> Table:
+    """Where a bound comes from, as a table for the terminal."""
+    from rich.table import Table
+
+    table = Table("where the bound comes from", title_justify="left")
+    for column in ("amount", "adds", "bound"):
+        table.add_column(column, justify="right")
+    for term in steps:
+        table.add_row(term.name, term.amount, f"{term.adds:+.3%}", f"{term.total:.3%}")
+    return table
+
+
 def _show(certificate: Certificate, path: Path) -> None:
     """The claim, every term of the bound, and what other bounds would say."""
     from rich.console import Console
@@ -241,12 +256,7 @@ def _show(certificate: Certificate, path: Path) -> None:
 
     console = Console()
     console.print(certificate.claim.sentence, style="bold")
-    table = Table("where the bound comes from", title_justify="left")
-    for column in ("amount", "adds", "bound"):
-        table.add_column(column, justify="right")
-    for term in terms(certificate):
-        table.add_row(term.name, term.amount, f"{term.adds:+.3%}", f"{term.total:.3%}")
-    console.print(table)
+    console.print(terms_table(terms(certificate)))
     also = certificate.also
     others = Table("for comparison, not part of the claim")
     others.add_column("bound", justify="right")

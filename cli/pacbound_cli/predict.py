@@ -65,7 +65,7 @@ def predict(
       pacbound predict mlp.pt --data mine.npz --plot reliability.svg
     """
     from pacbound.files import ensure_writable
-    from pacbound.predict.figures import ensure_drawable
+    from pacbound.report.figures import ensure_drawable
 
     if output is not None:
         ensure_writable(output)

@@ -101,7 +101,7 @@ def rotate(
       pacbound rotate mlp.pt --digits 7 --index 4 --from -90 --to 90
     """
     from pacbound.files import ensure_writable, write_whole
-    from pacbound.predict.figures import ensure_drawable
+    from pacbound.report.figures import ensure_drawable
 
     if not -3600 <= first < last <= 3600:
         raise click.BadParameter(f"{first:g} to {last:g} is no range of angles", param_hint="--to")

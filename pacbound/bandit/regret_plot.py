@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from pacbound.bandit.comparison import Average
-from pacbound.predict.figures import drawing, save_figure
+from pacbound.report.figures import drawing, save_figure
 
 __all__ = ["Curve", "draw_regret"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from pacbound.predict.evaluation import Evaluation
-from pacbound.predict.figures import drawing, save_figure
+from pacbound.report.figures import drawing, save_figure
 
 __all__ = ["draw_reliability"]
 

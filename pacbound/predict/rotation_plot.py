@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pacbound.predict.figures import drawing, save_figure
 from pacbound.predict.sweep import Sweep
+from pacbound.report.figures import drawing, save_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

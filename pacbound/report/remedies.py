@@ -81,7 +81,7 @@ def _of_the_inequality(present: Situation) -> Iterator[Change]:
             "Maurer's inequality instead of McAllester's",
             replace(present, inequality="maurer"),
             "pacbound certify CKPT --inequality maurer",
-            "nothing: it is the smaller one at any figures",
+            "nothing; it is the smaller one at any figures",
         )
 
 
@@ -108,7 +108,7 @@ def _of_the_draws(certificate: Certificate, present: Situation) -> Iterator[Chan
         "infinitely many draws of the risk",
         replace(present, risk=empirical_risk(certificate)),
         "",
-        "the same mean of the draws; no number of them gains more",
+        "the same mean of the draws; it is their limit",
     )
 
 
@@ -122,7 +122,7 @@ def _of_the_samples(certificate: Certificate, present: Situation) -> Iterator[Ch
             "the Gaussian tail of the KL instead of Theorem 3's",
             replace(present, kl=kl.gaussian.upper),
             "pacbound certify CKPT --kl-tail gaussian",
-            "nothing: both are computed from the same samples",
+            "nothing; both are computed from the same samples",
         )
     yield (
         f"{MORE} times as many samples of the KL",
@@ -134,20 +134,20 @@ def _of_the_samples(certificate: Certificate, present: Situation) -> Iterator[Ch
         "infinitely many samples of the KL",
         replace(present, kl=_mean_kl(certificate)),
         "",
-        "the same mean of the samples; no number of them gains more",
+        "the same mean of the samples; it is their limit",
     )
 
 
 def _of_the_posterior(certificate: Certificate, present: Situation) -> Iterator[Change]:
     """A smaller KL or a smaller risk: what training trades for one another."""
     simple = certificate.model.posterior in ("diag", "k-diag")
-    richer = "--posterior k-linear, or more " if simple else "more "
+    how = f"pacbound train RECIPE {'--posterior k-linear' if simple else '--epochs N'}"
     if present.kl > 0:
         yield (
             f"half the {_nats_name(present)}",
             replace(present, kl=present.kl / 2),
-            f"pacbound train RECIPE with {richer}--epochs",
-            "the same empirical risk",
+            how,
+            "the same risk",
         )
     estimate = empirical_risk(certificate)
     same = f"the same {_nats_name(present)}"
@@ -155,7 +155,7 @@ def _of_the_posterior(certificate: Certificate, present: Situation) -> Iterator[
     yield (
         "half the empirical risk",
         replace(present, risk=present.risk - estimate / 2),
-        f"pacbound train RECIPE with {richer}--epochs",
+        how,
         same,
     )
     held_out = certificate.also.held_out
@@ -175,14 +175,14 @@ def _of_the_examples(present: Situation) -> Iterator[Change]:
         f"twice as many examples, at the same {name}",
         twice,
         "",
-        "the same empirical risk, and nothing more to learn",
+        "the same risk, and nothing more to learn",
     )
     if present.kl > 0:
         yield (
             f"twice as many examples, at the same {name} per example",
             replace(twice, kl=2 * present.kl),
             "",
-            "the same empirical risk, and as much to learn from each",
+            "the same risk, and as much to learn from each",
         )
 
 
@@ -196,14 +196,14 @@ def _of_a_learned_prior(certificate: Certificate, present: Situation) -> Iterato
     yield (
         "a prior that learned from half of the examples",
         replace(known, m=_counted(present.m, HALF)),
-        f"pacbound train RECIPE --prior learned --prior-fraction {HALF}",
-        "the same empirical risk, and a KL of 0 to that prior",
+        "pacbound train RECIPE --prior learned",
+        "the same risk, and a KL of 0 to that prior",
     )
     yield (
         "a prior that learned from other examples",
         known,
         "",
-        "the same empirical risk, and a KL of 0 to that prior",
+        "the same risk, and a KL of 0 to that prior",
     )
 
 
@@ -221,8 +221,8 @@ def _of_the_split(
     yield (
         f"a prior that learned from {fraction:.0%} of the examples, not {float(used.value):.0%}",
         replace(present, m=_counted(center.examples, fraction), union=present.union + cost),
-        f"pacbound train RECIPE --prior learned --prior-fraction {fraction}",
-        f"the same empirical risk and {_nats_name(present)}, from a prior that saw less",
+        f"pacbound train RECIPE --prior-fraction {fraction}",
+        f"the same risk and {_nats_name(present)}, from a prior that saw less",
     )
 
 
@@ -241,7 +241,7 @@ def _of_the_predictor(certificate: Certificate, present: Situation) -> Iterator[
             kl=_mean_kl(certificate),
         ),
         "pacbound certify CKPT --predictor draw",
-        "another claim; a draw whose risk and ln dq/dp are those of the average one",
+        "another claim; a draw like the average one",
     )
     if present.predictor == "vote-gibbs":
         yield (
@@ -262,7 +262,7 @@ def _of_delta(certificate: Certificate, present: Situation) -> Iterator[Change]:
             f"δ divided otherwise: {best.share:.2g} of {delta:g} for the inequality",
             best,
             "",
-            "a division made before anything is sampled; the same means",
+            "decided before sampling; the same means",
         )
     if delta < LESS_CONFIDENCE:
         part = (certificate.budget.risk + certificate.budget.kl) / delta
@@ -270,7 +270,7 @@ def _of_delta(certificate: Certificate, present: Situation) -> Iterator[Change]:
             f"less confidence: δ = {LESS_CONFIDENCE:g} instead of {delta:g}",
             _shared(certificate, present, LESS_CONFIDENCE, part),
             f"pacbound certify CKPT --delta {LESS_CONFIDENCE:g}",
-            "another claim, which fails more often; the same means",
+            "another claim, which fails more often",
         )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import shlex
 from dataclasses import dataclass
 from pathlib import Path
@@ -62,9 +63,11 @@ class TrainingLog:
 
     @property
     def name(self) -> str:
-        """What to call the run: its file, or its folder where the file is any checkpoint's."""
+        """What to call the run: its file, or a table's cell, whose folder ends in a digest."""
         stem = self.path.name.removesuffix(".jsonl").removesuffix(".log")
-        return self.path.resolve().parent.name if stem == "checkpoint" else stem
+        if stem != "checkpoint":
+            return stem
+        return re.sub("-[0-9a-f]{12}$", "", self.path.resolve().parent.name)
 
     @property
     def epochs(self) -> tuple[int, ...]:

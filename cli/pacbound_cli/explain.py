@@ -1,0 +1,122 @@
+"""`pacbound explain`: a certificate in words, and what would make it tighter."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from pacbound_cli.options import json_option
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from pacbound.certificate.checker import Verdict
+    from pacbound.report.explanation import Explanation, Remedy
+
+__all__ = ["explain"]
+
+
+@click.command()
+@click.argument("certificate", metavar="CERT", type=click.Path(path_type=Path))
+@json_option
+def explain(certificate: Path, as_json: bool) -> None:
+    """Say what the certificate CERT claims, what it does not, and what would tighten it.
+
+    The bounds that a change would give are computed from the certificate's own figures, one change
+    at a time; each row says what it takes for granted. Exit code 1: the checker rejects the
+    certificate, so that it claims nothing.
+
+    \b
+    Example:
+      pacbound explain certificates/mlp-600-k-linear.json
+    """
+    from pacbound.errors import BadInput
+    from pacbound.verification import verify
+
+    verdict = verify(certificate)
+    if verdict.exit_code == 2:
+        raise BadInput(
+            f"{certificate}: {verdict.reason}; a certificate is made by pacbound certify"
+        )
+    explanation = _explained(certificate, verdict)
+    if as_json:
+        result = {
+            "file": str(certificate),
+            "accepted": verdict.accepted,
+            "reason": verdict.reason,
+            **(asdict(explanation) if explanation else {}),
+        }
+        click.echo(json.dumps(result, indent=1, ensure_ascii=False))
+    else:
+        _show(certificate, verdict, explanation)
+    raise SystemExit(verdict.exit_code)
+
+
+def _explained(path: Path, verdict: Verdict) -> Explanation | None:
+    """The explanation; None of a rejected certificate whose figures make no sense."""
+    from pacbound.certificate.format import Certificate
+    from pacbound.errors import BadInput
+    from pacbound.report.explanation import explain as explanation_of
+
+    try:
+        return explanation_of(Certificate.from_json(path.read_bytes()))
+    except BadInput:
+        if verdict.accepted:
+            raise
+        return None
+
+
+def _show(path: Path, verdict: Verdict, explanation: Explanation | None) -> None:
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.padding import Padding
+    from rich.table import Table
+
+    from pacbound_cli.certify import terms_table
+
+    console = Console(highlight=False)
+    if not verdict.accepted:
+        console.print(
+            f"REJECTED: {path} claims nothing, because the checker finds that {verdict.reason}",
+            style="bold red",
+            markup=False,
+        )
+    if explanation is None:
+        return
+    if not verdict.accepted:
+        console.print("\nWhat follows takes its figures as they are.", style="red")
+    console.print("\nThe claim", style="bold")
+    console.print(Padding(explanation.claim, (0, 0, 0, 2)), markup=False)
+    if verdict.accepted:
+        console.print("  The checker recomputed it from the figures in the file: it holds.")
+    for warning in explanation.warnings:
+        console.print(Padding(warning, (0, 0, 0, 2)), style="yellow", markup=False)
+    console.print("\nWhat it does not say", style="bold")
+    points = Table.grid(padding=(0, 1))
+    for point in explanation.not_claimed:
+        subject, _, rest = point.partition(":")
+        points.add_row(" –", f"[italic]{escape(subject)}[/]:{escape(rest)}")
+    console.print(points)
+    console.print()
+    console.print(terms_table(explanation.terms))
+    if explanation.remedies:
+        console.print(_remedies_table(explanation.remedies))
+        console.print("Each row is one change alone; the other figures stay as they are.")
+
+
+def _remedies_table(remedies: tuple[Remedy, ...]) -> Table:
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table("what would tighten it")
+    for column in ("bound", "gain"):
+        table.add_column(column, justify="right", no_wrap=True)
+    for remedy in remedies:
+        lines = [escape(remedy.change), f"  [dim]assumes {escape(remedy.assumes)}[/]"]
+        lines += [f"  [cyan]{escape(remedy.how)}[/]"] if remedy.how else []
+        table.add_row("\n".join(lines), f"{remedy.bound:.3%}", f"−{remedy.gain:.3%}")
+    return table
