@@ -50,8 +50,9 @@ def plot(logs: tuple[Path, ...], against: str, output: Path | None, as_json: boo
       pacbound plot mlp.log.jsonl --json
     """
     from pacbound.report.figures import ensure_drawable
+    from pacbound.report.run_summary import summary
     from pacbound.report.training_log import read_training_log
-    from pacbound.report.training_plot import draw_run, draw_runs, summary
+    from pacbound.report.training_plot import draw_run, draw_runs
     from pacbound.training.log import log_path
 
     path = output or (None if as_json else Path("plot.png"))
@@ -90,12 +91,13 @@ def _show(runs: list[TrainingLog]) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from pacbound.report.training_plot import summary
+    from pacbound.report.run_summary import summary
 
     def percent(value: float | None) -> str:
         return "–" if value is None else f"{value:.2%}"
 
-    table = Table("run")
+    table = Table()
+    table.add_column("run", overflow="fold")
     for column in ("epochs", "seconds", "bound", "best", "within 1 % at"):
         table.add_column(column, justify="right")
     for run in runs:

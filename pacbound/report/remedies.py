@@ -262,7 +262,7 @@ def _of_delta(certificate: Certificate, present: Situation) -> Iterator[Change]:
             f"δ divided otherwise: {best.share:.2g} of {delta:g} for the inequality",
             best,
             "",
-            "decided before sampling; the same means",
+            "a decision before sampling, and the same means",
         )
     if delta < LESS_CONFIDENCE:
         part = (certificate.budget.risk + certificate.budget.kl) / delta

@@ -41,7 +41,10 @@ class Epoch:
 
     epoch: int
     phase: str
-    seconds: float  # since the start of training, over all resumed parts
+    seconds: (
+        float  # since the start of all training: of the prior, if it learned, and resumed parts
+    )
+    prior_seconds: float  # those of the prior
     surrogate_risk: float
     risk: float
     kl: float
@@ -137,9 +140,11 @@ def _epoch(line: bytes, where: str) -> Epoch:
         figures[name] = _number(record.get(name), f"{where}: {name}")
     for name in LAYERED:
         figures[name] = _numbers(record.get(name), f"{where}: {name}")
-    if not 0 <= figures["seconds"] < math.inf:
+    before = _number(record.get("prior_seconds", 0.0), f"{where}: prior_seconds")
+    if not (0 <= figures["seconds"] < math.inf and 0 <= before < math.inf):
         raise BadInput(f"{where}: seconds must be a number from 0")
-    return Epoch(epoch=epoch, phase=phase, **figures)
+    figures["seconds"] += before
+    return Epoch(epoch=epoch, phase=phase, prior_seconds=before, **figures)
 
 
 def _number(value: Any, what: str) -> float:

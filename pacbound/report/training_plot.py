@@ -12,16 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 from pacbound.errors import BadInput
 from pacbound.report.figures import drawing, save_figure
+from pacbound.report.run_summary import CLOSE, best_so_far, summary
 from pacbound.report.training_log import TrainingLog
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
 
-__all__ = ["AXES", "RunSummary", "best_so_far", "draw_run", "draw_runs", "summary"]
+__all__ = ["draw_run", "draw_runs"]
 
-AXES = ("time", "epoch")
-CLOSE = 1.01  # of the best bound: within one per cent
 # Colours that are told apart by nearly everyone (Okabe and Ito 2008).
 PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
 STYLES = ("-", "--", ":")  # for runs beyond the colours
@@ -29,43 +28,6 @@ PANEL = (3.9, 2.3)  # inches
 WIDE = 3.0  # values whose ratio is larger are shown on a logarithmic scale
 FEW_TICKS = 8
 MOMENTS = (1, 3, 10, 30, 60, 180, 600, 1800, 3600, 10_800, 36_000, 86_400, 259_200, 864_000)
-
-
-@dataclass(frozen=True)
-class RunSummary:
-    """Where a run ended, and when it was nearly there; None where no epoch has a bound."""
-
-    name: str
-    epochs: int
-    seconds: float
-    final_bound: float | None
-    best_bound: float | None
-    best_epoch: int | None
-    seconds_to_within_1_percent: float | None  # of the best bound
-
-
-def summary(log: TrainingLog) -> RunSummary:
-    """The bounds of a run and their times."""
-    rows = [row for row in log.rows if math.isfinite(row.bound)]
-    last = log.rows[-1] if log.rows else None
-    seconds = last.seconds if last else 0.0
-    if not rows:
-        return RunSummary(log.name, len(log.rows), seconds, None, None, None, None)
-    best = min(rows, key=lambda row: row.bound)
-    near = next(row for row in rows if row.bound <= CLOSE * best.bound)
-    final = rows[-1].bound if rows[-1] is last else None
-    return RunSummary(log.name, len(log.rows), seconds, final, best.bound, best.epoch, near.seconds)
-
-
-def best_so_far(log: TrainingLog) -> tuple[list[float], list[float]]:
-    """Seconds and the smallest bound until then, of the epochs that have one."""
-    times, bounds, best = [], [], math.inf
-    for row in log.rows:
-        if math.isfinite(row.bound):
-            best = min(best, row.bound)
-            times.append(row.seconds)
-            bounds.append(best)
-    return times, bounds
 
 
 @dataclass(frozen=True)
@@ -110,6 +72,8 @@ def draw_run(log: TrainingLog, path: Path, against: str = "time") -> None:
 
     _refuse_empty([log])
     panels, (positions, axis_name) = _panels(log), _positions(log, against)
+    if not panels:
+        raise BadInput(f"{log.path} has epochs without figures: there is nothing to draw")
     columns = min(2, len(panels))
     rows = math.ceil(len(panels) / columns)
     with drawing():
@@ -120,6 +84,8 @@ def draw_run(log: TrainingLog, path: Path, against: str = "time") -> None:
                 _line(axes, positions, values, label, color=PALETTE[k % len(PALETTE)])
             _finish(axes, panel.title, [line for _, line in panel.lines], panel.percent)
             _phases(axes, log, positions)
+            if against == "time":
+                _prior(axes, log, positions)
             _whole_numbers(axes)
             axes.set_xlim(*_ends(positions, against))
             if len(panel.lines) > 1:
@@ -136,7 +102,7 @@ def draw_runs(logs: Sequence[TrainingLog], path: Path, against: str = "time") ->
 
     _refuse_empty(logs)
     names = _names(logs)
-    order = sorted(range(len(logs)), key=lambda k: summary(logs[k]).best_bound or math.inf)
+    order = sorted(range(len(logs)), key=lambda k: min(best_so_far(logs[k])[1], default=math.inf))
     with drawing():
         figure = Figure(
             figsize=(2 * PANEL[0], 5.4 + 0.2 * math.ceil(len(logs) / 2)), layout="constrained"
@@ -187,7 +153,9 @@ def _headline(log: TrainingLog) -> str:
     lengths = Counter(log.phases)
     parts = ", then ".join(f"{phase} {count}" for phase, count in lengths.items())
     of = f" ({parts})" if len(lengths) > 1 else ""
-    return f"{log.name}: {best}{done.epochs} epochs{of} in {_duration(done.seconds)}"
+    prior = log.rows[-1].prior_seconds
+    after = f", shaded the {_duration(prior)} of its prior" if prior else ""
+    return f"{log.name}: {best}{done.epochs} epochs{of} in {_duration(done.seconds)}{after}"
 
 
 def _style(place: int) -> dict[str, Any]:
@@ -260,6 +228,13 @@ def _phases(axes: Axes, log: TrainingLog, positions: Sequence[float]) -> None:
     for at, (before, after) in enumerate(pairwise(log.phases)):
         if before != after:
             axes.axvline(positions[at], color="0.5", linewidth=0.8, linestyle=":")
+
+
+def _prior(axes: Axes, log: TrainingLog, positions: Sequence[float]) -> None:
+    """The time in which the prior learned, before the first epoch: shaded."""
+    last = log.rows[-1]
+    if last.prior_seconds:
+        axes.axvspan(0, positions[-1] * last.prior_seconds / last.seconds, color="0.93", zorder=0)
 
 
 def _whole_numbers(axes: Axes) -> None:

@@ -31,6 +31,7 @@ class EpochRecord:
     # Catoni's β, or the weight of KL in an ELBO; null where the objective has neither, in a warm
     # start, and in the logs of earlier versions.
     beta: float | None = None
+    prior_seconds: float = 0.0  # that learning the prior took before; not counted in `seconds`
 
 
 def log_path(checkpoint: Path) -> Path:

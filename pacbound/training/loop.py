@@ -97,10 +97,12 @@ def train(
     kept = log.restart(first - 1)
     clock = time.monotonic() - (kept[-1].seconds if kept else 0.0)
     checkpoint = None
+    before = learned.seconds if learned is not None else 0.0
     for epoch in range(first, run.epochs + 1):
         figures = run.epoch(epoch, on_step)
         checkpoint = run.checkpoint(epoch)
-        record = EpochRecord(epoch=epoch, seconds=time.monotonic() - clock, **figures)
+        seconds = time.monotonic() - clock
+        record = EpochRecord(epoch=epoch, seconds=seconds, prior_seconds=before, **figures)
         # The log first: after a kill between the two the epoch is done, and logged, again.
         log.append(record)
         checkpoint.save(path)

@@ -92,10 +92,22 @@ def test_groups_without_a_constant_at_first_have_nan_there(written: Callable[...
 
 def test_an_old_log_without_beta_is_read(written: Callable[..., Path]) -> None:
     old = json.loads(line(1))
-    del old["beta"]
+    del old["beta"], old["prior_seconds"]
     path = written(json.dumps(old) + "\n")
     assert math.isnan(read_training_log(path).series("beta")[0])
     assert TrainingLog(path).records()[0].beta is None
+
+
+def test_the_time_of_a_learned_prior_comes_first(
+    tiny_settings: Settings, tiny_data: Dataset, tmp_path: Path
+) -> None:
+    learned = change(tiny_settings, prior_fraction=0.5, prior_epochs=1, epochs=1)
+    made = train(learned, tiny_data, tmp_path / "a.pt").learned_prior
+    assert made is not None
+    (record,) = TrainingLog(log_path(tmp_path / "a.pt")).records()
+    (row,) = read_training_log(log_path(tmp_path / "a.pt")).rows
+    assert row.prior_seconds == record.prior_seconds == made.seconds
+    assert row.seconds == record.seconds + made.seconds
 
 
 def test_nan_and_infinity_are_kept(written: Callable[..., Path]) -> None:
@@ -136,6 +148,7 @@ def test_an_epoch_made_again_replaces_what_came_after_it(written: Callable[..., 
         ("{}\n", "line 2: no epoch"),
         (line(2).replace('"epoch": 2', '"epoch": "2"'), "line 2: no epoch"),
         (line(2, seconds=math.nan), "line 2: seconds must be"),
+        (line(2, prior_seconds=-1), "line 2: seconds must be"),
         (line(2, risk="low"), "line 2: risk must be a number, not 'low'"),
         (line(2, kl=True), "line 2: kl must be a number"),
         (line(2, prior_variances=0.1), "line 2: prior_variances must be a list"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from pacbound.bounds import maurer
+from pacbound.bounds import catoni, maurer
 from pacbound.bounds.bernoulli_kl import bernoulli_kl
 from pacbound.errors import BadInput
 from pacbound.training.objectives import OBJECTIVES, CatoniTrained, objective_named
@@ -71,3 +71,14 @@ def test_quadratic_is_tighter_than_pinsker_at_small_risk_only() -> None:
 def test_unknown_objective_names_the_nearest() -> None:
     with pytest.raises(BadInput, match="did you mean 'quadratic'"):
         objective_named("quadratics", M, DELTA)
+
+
+def test_the_beta_in_use_is_the_one_that_the_objective_has() -> None:
+    for risk, nats in POINTS:
+        for name in ("catoni", "catoni-trained"):
+            objective = objective_named(name, M, DELTA).double()
+            beta = objective.beta_at(risk, nats)
+            assert beta is not None
+            value = objective(*(torch.tensor(x, dtype=torch.float64) for x in (risk, nats)))
+            assert value.item() == pytest.approx(catoni.bound(risk, nats, M, DELTA, beta))
+        assert objective_named("quadratic", M, DELTA).beta_at(risk, nats) is None

@@ -143,6 +143,9 @@ def test_training_by_the_elbo_learns(
     records = TrainingLog(log_path(path)).records()
     assert records[-1].risk < 0.2 < records[0].risk
     assert all(record.prior_variances == [1.0] for record in records)
+    # nine steps of annealing, of which an epoch has six; the warm start has no KL to weigh
+    weights = [record.beta for record in records]
+    assert weights == [None, pytest.approx(0.1 * 6 / 9), *[0.1] * 14]
 
 
 @pytest.mark.parametrize("stop_after", [1, 2, 3])
