@@ -13,6 +13,7 @@ from pacbound_cli.explain import explain
 from pacbound_cli.plot import plot
 from pacbound_cli.predict import predict
 from pacbound_cli.recipes import recipes
+from pacbound_cli.report import report
 from pacbound_cli.rotate import rotate
 from pacbound_cli.simulate import simulate
 from pacbound_cli.table import table
@@ -42,7 +43,7 @@ def cli(debug: bool) -> None:
 
 for command in (train, certify, verify, explain, plot, vi, predict, rotate, bandit, simulate):
     cli.add_command(command)
-for command in (table, recipes, data):
+for command in (report, table, recipes, data):
     cli.add_command(command)
 
 
