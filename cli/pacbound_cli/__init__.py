@@ -41,9 +41,22 @@ def cli(debug: bool) -> None:
     """
 
 
-for command in (train, certify, verify, explain, plot, vi, predict, rotate, bandit, simulate):
-    cli.add_command(command)
-for command in (report, table, recipes, data):
+for command in (
+    train,
+    certify,
+    verify,
+    explain,
+    plot,
+    vi,
+    predict,
+    rotate,
+    bandit,
+    simulate,
+    report,
+    table,
+    recipes,
+    data,
+):
     cli.add_command(command)
 
 
