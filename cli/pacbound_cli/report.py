@@ -35,7 +35,7 @@ MANY = 8  # files that take long enough for a progress bar
     "--logs",
     metavar="FOLDER",
     type=click.Path(path_type=Path, exists=True, file_okay=False),
-    help="Look for training logs from this folder too, by the checkpoints' names.",
+    help="Where else to look for training logs, by the names of the checkpoints.",
 )
 @json_option
 def report(paths: tuple[Path, ...], output: Path, logs: Path | None, as_json: bool) -> None:

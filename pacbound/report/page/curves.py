@@ -84,7 +84,7 @@ def _panel(log: TrainingLog, lines: Sequence[Line]) -> Markup:
 
 def _legend(line: Line) -> Markup:
     last = next((x for x in reversed(line.values) if math.isfinite(x)), math.nan)
-    return Markup('<span class="key {}">{} <b>{} {}</b> at the end</span>').format(
+    return Markup('<span class="key {}">{} <b>{} {}</b></span>').format(
         line.kind, line.name, f"{last:.2f}" if line.unit == "%" else grouped(last), line.unit
     )
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -33,9 +34,8 @@ def gather(paths: Sequence[Path]) -> Gathered:
     others = []
     for path in paths:
         if path.is_dir():
-            found = sorted(_json_files(path))
-            certificates = [file for file in found if not _is_other(file)]
-            others += [file for file in found if file not in certificates]
+            certificates, rest = _told_apart(sorted(_json_files(path)))
+            others += rest
             if not certificates:
                 raise BadInput(
                     f"no certificates in {path}; `pacbound certify CKPT -o {path}/NAME.json` "
@@ -48,12 +48,9 @@ def gather(paths: Sequence[Path]) -> Gathered:
             chosen.setdefault(path.resolve(), (path, path.stem))
         else:
             raise BadInput(f"no such file or folder: {path}")
-    names = [name for _, name in chosen.values()]
+    named = Counter(name for _, name in chosen.values())
     return Gathered(
-        {
-            name if names.count(name) == 1 else file.as_posix(): file
-            for file, name in chosen.values()
-        },
+        {name if named[name] == 1 else file.as_posix(): file for file, name in chosen.values()},
         tuple(others),
     )
 
@@ -64,6 +61,14 @@ def _json_files(folder: Path) -> Iterator[Path]:
         inside = path.relative_to(folder).parts
         if path.is_file() and not any(part.startswith(".") for part in inside):
             yield path
+
+
+def _told_apart(files: Iterable[Path]) -> tuple[list[Path], list[Path]]:
+    certificates: list[Path] = []
+    others: list[Path] = []
+    for file in files:
+        (others if _is_other(file) else certificates).append(file)
+    return certificates, others
 
 
 def _is_other(path: Path) -> bool:

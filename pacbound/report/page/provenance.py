@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from dataclasses import dataclass
 
-from pacbound.certificate.format import LearnedCenter, WholeSetRisk
+from pacbound.certificate.format import Center, LearnedCenter, WholeSetRisk
 from pacbound.report.page.entry import Entry, Verified
 from pacbound.report.page.printable import compact
 
@@ -23,6 +23,12 @@ class Provenance:
     facts: dict[str, str]
     seconds: dict[str, float]  # that commands took
     settings: dict[str, str]
+
+
+def _center(center: Center | LearnedCenter) -> str:
+    if isinstance(center, LearnedCenter):
+        return f"learned from {center.learned_from} of {center.examples} examples"
+    return f"{center.initializer}, seed {center.seed}"
 
 
 def check_command(entry: Entry) -> str:
@@ -53,6 +59,7 @@ def provenance(entry: Entry, verified: Verified) -> Provenance:
         },
         digests=digests,
         facts={
+            "prior's centre": _center(center),
             "made": made.date,
             "pacbound": made.pacbound,
             "Python": made.python,
