@@ -10,7 +10,6 @@ from pacbound.certificate.checker import MAX_BYTES, check
 from pacbound.certificate.format import Certificate
 from pacbound.errors import BadInput
 from pacbound.report.explanation import Explanation, explain
-from pacbound.report.page.printable import LONGEST
 from pacbound.report.training_log import TrainingLog, find_training_log, read_training_log
 
 __all__ = ["Entry", "Verified", "read_entry"]
@@ -69,9 +68,6 @@ def read_entry(name: str, path: Path, logs: Path | None = None) -> Entry:
 
 def _log(path: Path, certificate: Certificate, logs: Path | None) -> TrainingLog | None:
     """The training log, if there is one that can be read: the report does without."""
-    made = certificate.made
-    if len(made.command) + len(made.training_command) > LONGEST:
-        return None  # no command is so long, and taking it apart could take minutes
     try:
         found = find_training_log(path, certificate)
         if found is None and logs is not None:
