@@ -3,8 +3,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 RUN := runs/demo
+BROWSERS := chromium chromium-browser google-chrome google-chrome-stable
 
-.PHONY: help install demo test lint results bench clean
+.PHONY: help install demo test lint browser docs results bench clean
 
 help:  ## this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -27,9 +28,20 @@ lint: $(INSTALLED)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-test: $(INSTALLED) lint  ## lint, types, tests, and a check of every published certificate
+browser:  ## Chromium, which tests look at the report's page with
+	@for name in $(BROWSERS); do command -v $$name >/dev/null && exit 0; done; \
+	if test "$$(id -u)" = 0 && command -v apt-get >/dev/null; then \
+		echo "installing chromium"; \
+		apt-get update -qq && apt-get install -qq -y --no-install-recommends chromium >/dev/null; \
+	fi || true; \
+	command -v chromium >/dev/null || echo "install chromium to test the report's page too"
+
+test: $(INSTALLED) lint browser  ## lint, types, tests, and a check of every published certificate
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
 	$(PYTHON) -I -S pacbound/certificate/checker.py certificates/*.json
+
+docs: $(INSTALLED)  ## the documentation, as pages in build/docs
+	$(BIN)/python -m sphinx -b html -n -W --keep-going -d build/doctrees docs build/docs
 
 results: $(INSTALLED)  ## the tables in the documentation, from certificates and results
 	$(BIN)/python -m pacbound.report.pages

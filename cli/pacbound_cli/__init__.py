@@ -13,6 +13,7 @@ from pacbound_cli.explain import explain
 from pacbound_cli.plot import plot
 from pacbound_cli.predict import predict
 from pacbound_cli.recipes import recipes
+from pacbound_cli.report import report
 from pacbound_cli.rotate import rotate
 from pacbound_cli.simulate import simulate
 from pacbound_cli.table import table
@@ -51,6 +52,7 @@ for command in (
     rotate,
     bandit,
     simulate,
+    report,
     table,
     recipes,
     data,

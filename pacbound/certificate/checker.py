@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """Check pacbound risk certificates. Standard library only: copy this file anywhere and run it.
 
 Numbers are read as decimals and each step of the claim is recomputed in 50-digit intervals rounded

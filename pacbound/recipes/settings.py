@@ -9,7 +9,7 @@ from typing import Any
 
 from pacbound.errors import BadInput, unknown_name
 
-__all__ = ["Settings"]
+__all__ = ["Settings", "allowed"]
 
 
 def _one_of(*names: str) -> Callable[[Any], bool]:
@@ -235,3 +235,8 @@ _RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
     ),
     "seed": (_whole(0), "a whole number of 0 or more"),
 }
+
+
+def allowed() -> dict[str, str]:
+    """What each setting must be, in words."""
+    return {name: expected for name, (_, expected) in _RULES.items()}

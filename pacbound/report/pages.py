@@ -15,6 +15,7 @@ from pathlib import Path
 from pacbound.files import write_whole
 from pacbound.report.certificates import commands_table, results_table
 from pacbound.report.learned import learned_table
+from pacbound.report.recipes import recipes_table, settings_table
 from pacbound.report.simulation import simulation_table
 from pacbound.report.variational import evaluations_table
 
@@ -43,6 +44,8 @@ TABLES = (
     PageTable("README.md", "certificates", learned_table, "learned priors"),
     PageTable("certificates/README.md", "certificates", commands_table),
     PageTable("docs/variational-inference.md", "results/vi", evaluations_table),
+    PageTable("docs/recipes.md", "certificates", recipes_table, "recipes"),
+    PageTable("docs/recipes.md", "pacbound/recipes", settings_table, "settings"),
     PageTable("docs/simulation.md", "results/simulation", simulation_table),
 )
 

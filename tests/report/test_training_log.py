@@ -217,3 +217,10 @@ def test_the_log_of_another_checkpoint_is_passed_over(tmp_path: Path) -> None:
     own = certificate_for(str(checkpoint), file_digest(checkpoint))
     assert find_training_log(tmp_path / "c.json", other) is None
     assert find_training_log(tmp_path / "c.json", own) == log
+
+
+@pytest.mark.parametrize("command", ["x" * 5000 + ".pt", "'" * 1_000_000, "a\0b.pt"])
+def test_a_command_that_names_no_possible_file_has_no_log(tmp_path: Path, command: str) -> None:
+    certificate = issue()
+    certificate = change(certificate, made=change(certificate.made, command=command))
+    assert find_training_log(tmp_path / "mine.json", certificate) is None

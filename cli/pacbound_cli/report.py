@@ -1,0 +1,98 @@
+"""`pacbound report`: a page about certificates."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from pacbound_cli.options import json_option
+
+if TYPE_CHECKING:
+    from pacbound.report.page import Entry
+
+__all__ = ["report"]
+
+MANY = 8  # files that take long enough for a progress bar
+
+
+@click.command()
+@click.argument(
+    "paths", metavar="PATH...", nargs=-1, required=True, type=click.Path(path_type=Path)
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    default="report.html",
+    show_default=True,
+    help="The page.",
+)
+@click.option(
+    "--logs",
+    metavar="FOLDER",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    help="Where else to look for training logs, by the names of the checkpoints.",
+)
+@json_option
+def report(paths: tuple[Path, ...], output: Path, logs: Path | None, as_json: bool) -> None:
+    """Write a page about certificates, each checked.
+
+    PATH is a certificate, or a folder with certificates at any depth. The page is one file that
+    fetches nothing: where each bound comes from, beside the paper's, how training went, what would
+    tighten it, and how to make it again. Exit code 0: all verify; 1: one does not, and the page
+    says why; 2: there is nothing to report on.
+
+    \b
+    Examples:
+      pacbound report certificates -o report.html
+      pacbound report certificates/mlp.json --logs runs
+    """
+    from dataclasses import asdict
+
+    from pacbound.files import ensure_writable, write_whole
+    from pacbound.report.page import document, gather, summarise
+
+    gathered = gather(paths)
+    ensure_writable(output)
+    entries = list(_entries(gathered.certificates, logs))
+    content = document(entries, gathered.others).encode()
+    write_whole(output, lambda stream: stream.write(content))
+    if as_json:
+        rows = [asdict(summarise(entry)) for entry in entries]
+        click.echo(json.dumps(rows, indent=1))
+    else:
+        _print(entries, output)
+    raise SystemExit(0 if all(entry.verified for entry in entries) else 1)
+
+
+def _entries(certificates: dict[str, Path], logs: Path | None) -> Iterator[Entry]:
+    from rich.console import Console
+    from rich.progress import track
+
+    from pacbound.report.page import read_entry
+
+    named = track(
+        certificates.items(),
+        "checking",
+        console=Console(stderr=True),
+        transient=True,
+        disable=len(certificates) < MANY,
+    )
+    for name, path in named:
+        yield read_entry(name, path, logs)
+
+
+def _print(entries: list[Entry], output: Path) -> None:
+    """What is wrong, then where the page is."""
+    from pacbound.report.page.printable import printable
+
+    for entry in entries:
+        if entry.status != "verified":
+            reason = entry.reason or "the bound is no better than guessing"
+            click.echo(printable(f"{entry.status:<10}  {entry.path}: {reason}"))
+    verified = sum(entry.verified is not None for entry in entries)
+    click.echo(f"{verified} of {len(entries)} verify; written to {output}")

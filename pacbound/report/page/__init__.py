@@ -1,0 +1,8 @@
+"""`pacbound report`: one page about one or many certificates, in one file."""
+
+from pacbound.report.page.document import document
+from pacbound.report.page.entry import Entry, read_entry
+from pacbound.report.page.gathering import Gathered, gather
+from pacbound.report.page.summary import Summary, summarise
+
+__all__ = ["Entry", "Gathered", "Summary", "document", "gather", "read_entry", "summarise"]

@@ -1,0 +1,43 @@
+"""Round numbers along an axis."""
+
+from __future__ import annotations
+
+import math
+
+__all__ = ["Axis", "axis"]
+
+
+class Axis:
+    """A range of values, widened to round numbers, and those between."""
+
+    def __init__(self, low: float, step: float, steps: int) -> None:
+        self.low, self.high = low, low + step * steps
+        self.step = step
+        self.ticks = tuple(low + step * i for i in range(steps + 1))
+
+    def part(self, value: float) -> float:
+        """How far along the axis a value is, from 0 to 1."""
+        return (value - self.low) / (self.high - self.low)
+
+    def label(self, value: float) -> str:
+        """A tick in as few digits as tell it from the next."""
+        decimals = max(0, -math.floor(math.log10(self.step) + 1e-9))
+        return f"{value:,.{decimals}f}".replace(",", "\N{THIN SPACE}")
+
+
+def axis(low: float, high: float, most: int = 5) -> Axis:
+    """The finest round steps (1, 2 or 5 times a power of ten) that are at most so many.
+
+    Example:
+        >>> axis(0, 17.2).ticks
+        (0.0, 5.0, 10.0, 15.0, 20.0)
+    """
+    spread = high - low if high > low else abs(high) or 1.0
+    power = 10.0 ** math.floor(math.log10(spread / most))
+    for factor in (1, 2, 5, 10, 20):
+        step = power * factor
+        first = math.floor(low / step + 1e-9)
+        steps = max(math.ceil(high / step - 1e-9) - first, 1)
+        if steps <= most:
+            break
+    return Axis(first * step, step, steps)

@@ -1,0 +1,36 @@
+"""The columns of the overview."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["COLUMNS", "FILTERS", "Column"]
+
+
+@dataclass(frozen=True)
+class Column:
+    """A heading, the field of the summary under it, and how it is written."""
+
+    title: str
+    field: str
+    kind: str  # text, status, count, nats, percent or bound
+    explanation: str = ""
+
+    @property
+    def numeric(self) -> bool:
+        return self.kind not in ("text", "status")
+
+
+COLUMNS = (
+    Column("Status", "status", "status"),
+    Column("Bound %", "risk_bound", "bound", "the certified risk, rounded up"),
+    Column("Risk %", "empirical_risk", "percent", "the empirical risk on the counted examples"),
+    Column("Test %", "test_error", "percent", "the error on held-out examples; not in the claim"),
+    Column("Paper %", "paper_bound", "percent", "the paper's bound for the same kind of network"),
+    Column("KL nats", "kl", "nats", "KL(q‖p), or ln dq/dp at the weights of a draw"),
+    Column("Data", "data", "text"),
+    Column("m", "m", "count", "examples that are counted"),
+    Column("Posterior", "posterior", "text"),
+    Column("Predictor", "predictor", "text"),
+)
+FILTERS = ("data", "posterior", "predictor", "status")

@@ -1,0 +1,119 @@
+"""The page as one file: its text, its style and its script, and nothing from anywhere else."""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from pacbound import __version__
+from pacbound.report.page import comparison
+from pacbound.report.page.columns import COLUMNS, FILTERS
+from pacbound.report.page.curves import curves
+from pacbound.report.page.entry import Entry
+from pacbound.report.page.interval_bar import interval_bar
+from pacbound.report.page.printable import compact, duration, grouped, percent, printable
+from pacbound.report.page.provenance import check_command, provenance
+from pacbound.report.page.summary import Summary, summarise
+from pacbound.report.page.waterfall import waterfall
+from pacbound.report.percent import percent_up
+
+__all__ = ["document"]
+
+STATUSES = ("rejected", "unreadable", "vacuous", "verified")  # what is wrong comes first
+
+
+def document(
+    entries: Sequence[Entry], others: Sequence[Path] = (), checked: datetime | None = None
+) -> str:
+    """The page about some files, as HTML."""
+    summaries = [summarise(entry) for entry in entries]
+    style, script = (
+        Markup(resources.files(__package__).joinpath(name).read_text(encoding="utf-8"))
+        for name in ("page.css", "page.js")
+    )
+    counts = Counter(entry.status for entry in entries)
+    return (
+        _environment()
+        .get_template("page.html")
+        .render(
+            policy=_policy(style, script),
+            style=style,
+            script=script,
+            version=__version__,
+            checked=(checked or datetime.now(UTC)).strftime("%Y-%m-%d %H:%M UTC"),
+            pairs=sorted(
+                zip(entries, summaries, strict=True),
+                key=lambda pair: (STATUSES.index(pair[0].status) // 2, pair[1].risk_bound or 0),
+            ),
+            counts={status: counts[status] for status in STATUSES},
+            others=others,
+            columns=COLUMNS,
+            filters={name: _options(summaries, name) for name in FILTERS},
+            most=max((_widest(row) for row in summaries), default=1.0) or 1.0,
+            embedded=_embedded(summaries),
+        )
+    )
+
+
+def _environment() -> Environment:
+    """Every value is escaped, and made printable before."""
+    environment = Environment(
+        loader=PackageLoader("pacbound.report", "page"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_shown,
+    )
+    filters = (compact, duration, grouped, percent, printable)
+    parts = (check_command, curves, interval_bar, percent_up, provenance, waterfall)
+    environment.filters |= {function.__name__: function for function in filters}
+    environment.globals |= {function.__name__: function for function in parts}
+    environment.globals["comparison"] = comparison
+    return environment
+
+
+def _shown(value: Any) -> Any:
+    return printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def _policy(style: str, script: str) -> str:
+    """Nothing may be fetched or run but the style and the script that are in the page."""
+    digests = (
+        base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+        for text in (style, script)
+    )
+    parts = "default-src 'none'; img-src data:; base-uri 'none'; form-action 'none'"
+    return "{}; style-src 'sha256-{}'; script-src 'sha256-{}'".format(parts, *digests)
+
+
+def _embedded(summaries: Sequence[Summary]) -> Markup:
+    """JSON that no HTML parser can find an end tag or a comment in."""
+    rows = [
+        {
+            name: printable(value) if isinstance(value, str) else value
+            for name, value in dataclasses.asdict(row).items()
+        }
+        for row in summaries
+    ]
+    text = json.dumps(rows, allow_nan=False)
+    return Markup(text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))
+
+
+def _options(summaries: Sequence[Summary], name: str) -> list[str]:
+    return sorted({value for row in summaries if (value := getattr(row, name)) is not None})
+
+
+def _widest(row: Summary) -> float:
+    return max(row.risk_bound or 0.0, row.paper_bound or 0.0, row.test_error or 0.0)

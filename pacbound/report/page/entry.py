@@ -1,0 +1,77 @@
+"""One file of a report: the checker's verdict, and what may be shown because of it."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+
+from pacbound.certificate.checker import MAX_BYTES, check
+from pacbound.certificate.format import Certificate
+from pacbound.errors import BadInput
+from pacbound.report.explanation import Explanation, explain
+from pacbound.report.training_log import TrainingLog, find_training_log, read_training_log
+
+__all__ = ["Entry", "Verified", "read_entry"]
+
+
+@dataclass(frozen=True)
+class Verified:
+    """What a page says of a certificate that the checker has accepted."""
+
+    certificate: Certificate
+    explanation: Explanation
+    log: TrainingLog | None
+
+    @property
+    def vacuous(self) -> bool:
+        """Whether guessing among the classes, with nothing learned, does as well."""
+        return self.certificate.claim.risk_bound >= 1 - 1 / self.certificate.data.classes
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A file, and the reason why it is rejected or what it says.
+
+    Nothing that a rejected file contains is kept, so that no page can show it as if it were true.
+    """
+
+    name: str
+    path: Path
+    status: str  # verified; vacuous, which is verified and useless; rejected; or unreadable
+    reason: str = ""
+    sha256: str = ""  # of the file
+    verified: Verified | None = None
+
+
+def read_entry(name: str, path: Path, logs: Path | None = None) -> Entry:
+    """Check a file; with `logs`, look for its training log as if it lay in that folder."""
+    try:
+        with path.open("rb") as stream:
+            content = stream.read(MAX_BYTES + 1)
+    except OSError as error:
+        return Entry(name, path, "unreadable", f"cannot be read: {error.strerror or error}")
+    sha256 = hashlib.sha256(content).hexdigest()
+    # The very bytes that are shown are checked, not what the file may be a moment later.
+    verdict = check(content)
+    if not verdict.accepted:
+        status = "rejected" if verdict.exit_code == 1 else "unreadable"
+        return Entry(name, path, status, verdict.reason, sha256)
+    try:
+        certificate = Certificate.from_json(content)
+        verified = Verified(certificate, explain(certificate), _log(path, certificate, logs))
+    except BadInput as error:
+        return Entry(name, path, "unreadable", str(error), sha256)
+    status = "vacuous" if verified.vacuous else "verified"
+    return Entry(name, path, status, "", sha256, verified)
+
+
+def _log(path: Path, certificate: Certificate, logs: Path | None) -> TrainingLog | None:
+    """The training log, if there is one that can be read: the report does without."""
+    try:
+        found = find_training_log(path, certificate)
+        if found is None and logs is not None:
+            found = find_training_log(logs / path.name, certificate)
+        return read_training_log(found) if found else None
+    except (BadInput, OSError):
+        return None

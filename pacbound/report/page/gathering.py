@@ -1,0 +1,84 @@
+"""Which files a report is about."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pacbound.certificate.checker import MAX_BYTES
+from pacbound.errors import BadInput
+
+__all__ = ["Gathered", "gather"]
+
+MARK = b"pacbound-certificate/"
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """Certificates by the names that the page gives them, and what else lay in their folders."""
+
+    certificates: dict[str, Path]
+    others: tuple[Path, ...]
+
+
+def gather(paths: Sequence[Path]) -> Gathered:
+    """The files that were named, and all JSON files in the folders that were.
+
+    Folders also have JSON of other kinds. A file that is JSON and does not mention the format is
+    one; what is damaged counts as a certificate, so that it is seen.
+    """
+    chosen: dict[Path, tuple[Path, str]] = {}
+    others = []
+    for path in paths:
+        if path.is_dir():
+            certificates, rest = _told_apart(sorted(_json_files(path)))
+            others += rest
+            if not certificates:
+                raise BadInput(
+                    f"no certificates in {path}; `pacbound certify CKPT -o {path}/NAME.json` "
+                    "writes one"
+                )
+            for file in certificates:
+                name = file.relative_to(path).with_suffix("").as_posix()
+                chosen.setdefault(file.resolve(), (file, name))
+        elif path.exists():
+            chosen.setdefault(path.resolve(), (path, path.stem))
+        else:
+            raise BadInput(f"no such file or folder: {path}")
+    named = Counter(name for _, name in chosen.values())
+    return Gathered(
+        {name if named[name] == 1 else file.as_posix(): file for file, name in chosen.values()},
+        tuple(others),
+    )
+
+
+def _json_files(folder: Path) -> Iterator[Path]:
+    """At any depth, except in hidden folders."""
+    for path in folder.rglob("*.json"):
+        inside = path.relative_to(folder).parts
+        if path.is_file() and not any(part.startswith(".") for part in inside):
+            yield path
+
+
+def _told_apart(files: Iterable[Path]) -> tuple[list[Path], list[Path]]:
+    certificates: list[Path] = []
+    others: list[Path] = []
+    for file in files:
+        (others if _is_other(file) else certificates).append(file)
+    return certificates, others
+
+
+def _is_other(path: Path) -> bool:
+    try:
+        with path.open("rb") as stream:
+            content = stream.read(MAX_BYTES + 1)
+        if MARK in content:
+            return False
+        if len(content) <= MAX_BYTES:
+            json.loads(content)
+    except (OSError, ValueError, RecursionError):
+        return False
+    return True

@@ -1,0 +1,124 @@
+"""From the empirical risk to the bound, as bars that continue each other.
+
+Places along the axis are in per cent of the drawing's width and text is in pixels, so that the
+drawing fits any width without distortion.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from markupsafe import Markup
+
+from pacbound.report.page.axis import Axis, axis
+from pacbound.report.percent import percent_up
+from pacbound.report.terms import Term
+
+__all__ = ["waterfall"]
+
+ROW, BAR, ABOVE = 50, 16, 24  # pixels: of a step, of its bar, and of what is above that
+SHARE = 80.0  # per cent of the width, for the bars
+SLIVER = 0.4  # per cent of the width: what is added is seen, however little
+
+# The colour of each step; they are defined in page.css.
+KINDS = {
+    "empirical risk": "risk",
+    "KL(q‖p)": "kl",
+    "KL, of pairs": "kl",
+    "ln dq/dp of the draw": "kl",
+    "Monte Carlo tail of the KL": "tail",
+    "prior variance grid": "union",
+    "prior's other choices": "union",
+    "confidence of the inequality": "confidence",
+    "Monte Carlo allowance": "sampling",
+    "from networks to their vote": "vote",
+}
+
+
+def waterfall(steps: Sequence[Term]) -> Markup:
+    """One bar for each step and one for the bound; the exact figures are in the bars' titles."""
+    bound = steps[-1].total
+    scale = axis(0.0, 100 * max(step.total for step in steps), 6)
+    rows = [_step(place, step, scale) for place, step in enumerate(steps)]
+    rows.append(_bound(len(steps), bound, scale))
+    height = ROW * len(rows) + 20
+    return Markup(
+        '<svg class="waterfall" width="100%" height="{}" role="img" '
+        'aria-label="From an empirical risk of {} % to a bound of {} %">{}{}</svg>'
+    ).format(
+        height,
+        f"{100 * steps[0].total:.2f}",
+        percent_up(bound),
+        Markup().join(_tick(scale, value, height) for value in scale.ticks),
+        Markup().join(rows),
+    )
+
+
+def _place(scale: Axis, value: float) -> float:
+    """In per cent of the drawing's width; on the right there is space for figures."""
+    return SHARE * scale.part(value)
+
+
+def _tick(scale: Axis, value: float, height: int) -> Markup:
+    return Markup(
+        '<line class="grid" x1="{0:.3f}%" x2="{0:.3f}%" y1="0" y2="{1}"/>'
+        '<text class="tick" x="{0:.3f}%" y="{2}" text-anchor="{3}">{4} %</text>'
+    ).format(
+        _place(scale, value),
+        height - 18,
+        height - 4,
+        "middle" if value else "start",
+        scale.label(value),
+    )
+
+
+def _step(place: int, step: Term, scale: Axis) -> Markup:
+    start, end = (_place(scale, 100 * x) for x in (step.total - step.adds, step.total))
+    start = max(min(start, end - SLIVER), 0.0)
+    link = Markup('<line class="link" x1="{0:.3f}%" x2="{0:.3f}%" y1="{1}" y2="{2}"/>').format(
+        end, ROW * place + ABOVE + BAR, ROW * (place + 1) + ABOVE
+    )
+    return link + _row(
+        place,
+        kind=KINDS.get(step.name, "other"),
+        title=f"{step.name}: {step.amount}; adds {step.adds!r}, so far {step.total!r}",
+        name=step.name,
+        amount=step.amount if place else "",
+        figure=f"+{100 * step.adds:.3f} %" if place else f"{100 * step.adds:.2f} %",
+        start=start,
+        end=end,
+    )
+
+
+def _bound(place: int, bound: float, scale: Axis) -> Markup:
+    return _row(
+        place,
+        kind="bound",
+        title=f"certified bound: {bound!r}",
+        name="certified bound",
+        amount="",
+        figure=f"≤ {percent_up(bound)} %",
+        start=0.0,
+        end=_place(scale, 100 * bound),
+    )
+
+
+def _row(place: int, **parts: str | float) -> Markup:
+    top = ROW * place
+    return Markup(
+        '<g class="step {kind}"><title>{title}</title>'
+        '<rect class="band" y="{top}" width="100%" height="{row}"/>'
+        '<text x="0" y="{text}"><tspan class="name">{name}</tspan>'
+        '<tspan class="amount" dx="8">{amount}</tspan></text>'
+        '<rect class="bar" x="{start:.3f}%" width="{width:.3f}%" y="{bar}" height="{thick}" '
+        'rx="2"/><text class="figure" x="{end:.3f}%" dx="7" y="{beside}">{figure}</text></g>'
+    ).format(
+        top=top,
+        row=ROW,
+        text=top + ABOVE - 7,
+        bar=top + ABOVE,
+        thick=BAR,
+        beside=top + ABOVE + BAR - 3,
+        width=float(parts["end"]) - float(parts["start"]),
+        **parts,
+    )

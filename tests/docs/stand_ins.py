@@ -1,0 +1,94 @@
+"""Small made data in the place of what the pages' examples use, under the same names."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from torch import nn
+
+from pacbound.certificate import checker
+from pacbound.data import catalogue
+from pacbound.data.entry import CanonicalFile
+from pacbound.data.idx import IMAGES_LABELS, encode_idx
+from pacbound.data.sets import fashion_mnist, mnist
+
+M, TEST_M, CLASSES = 600, 100, 10
+
+FACTORY = """from torch import nn
+
+
+def factory(input_shape, classes):
+    return nn.Sequential(nn.Flatten(), nn.Linear(input_shape[0] * input_shape[1], classes))
+"""
+
+
+def images(count: int, seed: int, side: int = 28) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+    """Images whose class is a pattern of grey squares, with noise."""
+    patterns = np.random.default_rng(0).integers(0, 2, (CLASSES, side // 4, side // 4)) * 180
+    generator = np.random.default_rng(seed)
+    labels = generator.integers(0, CLASSES, count).astype(np.uint8)
+    noise = generator.integers(0, 40, (count, side, side))
+    return (patterns.repeat(4, 1).repeat(4, 2)[labels] + noise).astype(np.uint8), labels
+
+
+def replace_images(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let `mnist` and `fashion-mnist` be made images in a cache of their own."""
+    monkeypatch.setenv("PACBOUND_DATA", str(folder))
+    for seed, module in enumerate((mnist, fashion_mnist)):
+        entry = module.ENTRY
+        arrays = [*images(M, seed), *images(TEST_M, seed + 10)]
+        contents = {
+            name: encode_idx(array) for name, array in zip(IMAGES_LABELS, arrays, strict=True)
+        }
+        files = []
+        for name, content in contents.items():
+            path = folder / entry.folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+            files.append(CanonicalFile(name, len(content), hashlib.sha256(content).hexdigest()))
+        made = dataclasses.replace(entry, m=M, test_m=TEST_M, files=tuple(files), sources=())
+        monkeypatch.setattr(module, "ENTRY", made)
+    catalogue.cache_clear()
+
+
+def put_files(folder: Path) -> None:
+    """The files that a reader is taken to have: data, a module, and the checker in a clone."""
+    x, y = images(M, seed=3, side=8)
+    np.savez(folder / "mine.npz", x=x, y=y)
+    generator = np.random.default_rng(4)
+    species = np.repeat(["iris", "rosa", "viola"], 60)
+    columns = generator.normal(np.repeat(np.arange(3), 60)[:, None], 0.3, (180, 2))
+    rows = [f"{a:.3f},{b:.3f},{name}" for (a, b), name in zip(columns, species, strict=True)]
+    (folder / "plants.csv").write_text("\n".join(["length,width,species", *rows]) + "\n")
+    contexts = generator.standard_normal((320, 4))
+    best = (contexts @ generator.standard_normal((4, 3))).argmax(1)
+    np.savez(folder / "bandit.npz", contexts=contexts, rewards=np.eye(3)[best])
+    (folder / "package").mkdir()
+    (folder / "package" / "module.py").write_text(FACTORY)
+    clone = folder / "path" / "to" / "pacbound" / "certificate"
+    clone.mkdir(parents=True)
+    shutil.copy(checker.__file__, clone / "checker.py")
+    shutil.copy(checker.__file__, folder / "checker.py")
+
+
+def names() -> dict[str, Any]:
+    """What the Python examples take for granted: a module, data for it, and a table."""
+    x, y = images(M, seed=5, side=8)
+    pixels, digits = images(TEST_M, seed=6)
+    table = np.random.default_rng(7).normal(y[:150, None] % 2, 0.3, (150, 3))
+    return {
+        "module": nn.Sequential(nn.Flatten(), nn.Linear(64, CLASSES)),
+        "data": (x, y.astype(np.int64)),
+        "images": pixels,
+        "labels": digits,
+        "X": table,
+        "y": y[:150] % 2,
+        "X_new": table[:5],
+    }
