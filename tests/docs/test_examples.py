@@ -48,6 +48,7 @@ REDUCTIONS = {
 # that 600 examples cannot have.
 REPLACEMENTS = {
     "pacbound bandit financial": "pacbound bandit bandit.npz",
+    "pacbound bandit mushroom": "pacbound bandit bandit.npz",
     "--max-risk 0.25": "--max-risk 1",
     "--max-risk 0.2": "--max-risk 1",
     'objective="kl-inverse", epochs=20': 'objective="kl-inverse", epochs=2',
