@@ -90,6 +90,7 @@ def train(
     prior_choices(settings)  # a prior that no certificate could pay for is refused now
     first, learned = 1, None
     split = split_of(settings, data.m)
+    ranks.refuse_unfit(settings.noise_streams, len(split.counted), settings.batch)
     if settings.prior_fraction:
         part = split.learned_data(data)
         file = prior_path(path, settings, part)
@@ -169,7 +170,13 @@ class _Run:
         self.labels = torch.from_numpy(data.train_labels).to(device)
         self.problem = build(settings, data, module, learned)
         self.network = self.problem.network.to(device, dtype)
-        self._refuse_ranks()
+        if not (
+            ranks.alone or self.own_noise or self.network.regular or settings.weight_draws == 1
+        ):
+            raise BadInput(
+                "a module that uses a layer twice cannot share weight_draws among processes: use "
+                "--rank-noise independent, or --set weight_draws=1"
+            )
         variational = settings.objective == "elbo"
         self.prior_variance = PriorVariance(
             self.network,
@@ -206,33 +213,14 @@ class _Run:
         """Let all processes differentiate together what has a gradient in this phase."""
         if self.ranks.alone or phase == self.joined_for:
             return
-        self.evaluate, self.joined_for = (
-            self.batch_objective,
-            phase,
-        )  # ends that of the phase before
+        self.joined_for = phase
+        self.evaluate = self.batch_objective  # which ends the hooks of the phase before
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", FutureWarning)  # of a name that is to change
             self.evaluate = DistributedDataParallel(
                 self.batch_objective,
                 broadcast_buffers=False,
                 find_unused_parameters=phase.name != "bound",
-            )
-
-    def _refuse_ranks(self) -> None:
-        """Refuse what these processes cannot do together."""
-        settings, count = self.settings, self.ranks.count
-        if settings.noise_streams not in (1, count):
-            raise BadInput(
-                f"noise_streams={settings.noise_streams} is the noise of as many processes, not of "
-                f"{count}: start it with torchrun --nproc-per-node {settings.noise_streams}"
-            )
-        if self.ranks.alone:
-            return
-        self.ranks.refuse_idle(self.data.m, settings.batch)
-        if settings.weight_draws > 1 and not (self.network.regular or self.own_noise):
-            raise BadInput(
-                "a module that uses a layer twice cannot share weight_draws among processes: use "
-                "--rank-noise independent, or --set weight_draws=1"
             )
 
     @property

@@ -54,13 +54,18 @@ class Ranks:
         edges = [batch * rank // self.count for rank in (self.rank, self.rank + 1)]
         return Share(edges[0], edges[1] - edges[0], batch)
 
-    def refuse_idle(self, m: int, batch: int) -> None:
-        """Refuse batches that have no row for some process."""
+    def refuse_unfit(self, noise_streams: int, m: int, batch: int) -> None:
+        """Refuse noise of another number of processes, and batches without a row for each."""
+        if noise_streams not in (1, self.count):
+            raise BadInput(
+                f"noise_streams={noise_streams} is the noise of as many processes, not of "
+                f"{self.count}: start it with torchrun --nproc-per-node {noise_streams}"
+            )
         smallest = min(m % batch or batch, m)
         if smallest < self.count:
             raise BadInput(
                 f"batches of {batch} from {m} examples leave a last one of {smallest}, fewer than "
-                f"the {self.count} processes: choose another batch, such as --set batch={batch + 1}"
+                f"the {self.count} processes: choose another batch"
             )
 
     def means(self, values: Sequence[Tensor]) -> list[Tensor]:
