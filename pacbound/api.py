@@ -30,13 +30,12 @@ from pacbound.recipes.choices import prior_choices
 from pacbound.recipes.commands import GIVEN
 from pacbound.training.loop import train
 from pacbound.training.networks import network_inputs
-from pacbound.training.progress import Callbacks, training_progress
+from pacbound.training.progress import SILENT, training_progress
 from pacbound.workers.choice import engine_for
 
 __all__ = ["DrawnNetwork", "StochasticModule", "certify", "draw", "fit", "stochastic"]
 
 RECIPE = "module"
-SILENT: Callbacks = (lambda step: None, lambda record: None, lambda step: None)
 
 
 @dataclass

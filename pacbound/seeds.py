@@ -24,31 +24,38 @@ class Noise:
     All 256 bits of the seed enter the generator's state: streams of different chunks of work
     are independent, which a generator seeded with 32 bits could not promise.
 
+    Numbers are drawn on the CPU, wherever they are used: they are the same on every device.
+
+    Arguments:
+        seed: In hexadecimal, from `derive`.
+        device: Where the numbers are wanted.
+
     Example:
         >>> noise = Noise(derive("example", 0))
         >>> noise.normal(2, 3).shape
         torch.Size([2, 3])
     """
 
-    def __init__(self, seed: str) -> None:
+    def __init__(self, seed: str, device: torch.device | str = "cpu") -> None:
+        self.device = torch.device(device)
         self.generator = np.random.Generator(np.random.SFC64(int(seed, 16)))
 
     def normal(self, *shape: int, dtype: torch.dtype = torch.float32) -> Tensor:
         """Standard normal numbers."""
         kind = np.float64 if dtype == torch.float64 else np.float32
-        return torch.from_numpy(self.generator.standard_normal(shape, dtype=kind))
+        return torch.from_numpy(self.generator.standard_normal(shape, dtype=kind)).to(self.device)
 
     def uniform(self, *shape: int) -> Tensor:
         """Numbers from 0 to below 1."""
-        return torch.from_numpy(self.generator.random(shape, dtype=np.float32))
+        return torch.from_numpy(self.generator.random(shape, dtype=np.float32)).to(self.device)
 
     def choice(self, n: int, count: int) -> Tensor:
         """So many of 0 … n−1, drawn uniformly with replacement."""
-        return torch.from_numpy(self.generator.integers(n, size=count))
+        return torch.from_numpy(self.generator.integers(n, size=count)).to(self.device)
 
     def permutation(self, n: int) -> Tensor:
         """A random order of 0 … n−1."""
-        return torch.from_numpy(self.generator.permutation(n))
+        return torch.from_numpy(self.generator.permutation(n)).to(self.device)
 
 
 class TrainingNoise(Noise):
@@ -57,9 +64,9 @@ class TrainingNoise(Noise):
     torch seeds its generator with 32 bits only.
     """
 
-    def __init__(self, seed: str) -> None:
-        super().__init__(seed)
+    def __init__(self, seed: str, device: torch.device | str = "cpu") -> None:
+        super().__init__(seed, device)
         self.fast = torch.Generator().manual_seed(int(seed[:16], 16) >> 1)
 
     def normal(self, *shape: int, dtype: torch.dtype = torch.float32) -> Tensor:
-        return torch.randn(shape, generator=self.fast, dtype=dtype)
+        return torch.randn(shape, generator=self.fast, dtype=dtype).to(self.device)

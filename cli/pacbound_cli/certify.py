@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pacbound_cli.options import json_option, scheduler_option, workers_option
+from pacbound_cli.options import device_option, json_option, scheduler_option, workers_option
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -98,6 +98,7 @@ __all__ = ["certify", "sampling_progress", "terms_table"]
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path), help="[certificates/CHECKPOINT.json]"
 )
+@device_option
 @workers_option
 @scheduler_option
 @json_option
@@ -122,6 +123,7 @@ def certify(
     allow_other_data: bool,
     max_risk: float | None,
     output: Path | None,
+    device: str,
     workers: int | None,
     scheduler: str,
     as_json: bool,
@@ -163,6 +165,7 @@ def certify(
     from pacbound.certify.issue import Request
     from pacbound.certify.issue import certify as issue
     from pacbound.data import load
+    from pacbound.devices import device_named
     from pacbound.files import ensure_writable
     from pacbound.networks.factory import module_from
     from pacbound.training.checkpoints import Checkpoint
@@ -170,6 +173,8 @@ def certify(
     from pacbound.workers.kept import Kept
     from pacbound_cli.data import fetching_bar
 
+    if not scheduler:
+        device_named(device)  # refused now, if it is not here
     path = output or Path("certificates") / f"{checkpoint.stem}.json"
     ensure_writable(path)
     if export is not None:
@@ -190,12 +195,13 @@ def certify(
         trials=trials,
         allow_other_data=allow_other_data,
         replay_prior=replay_prior,
+        device=device,
         command=shlex.join(["pacbound", *sys.argv[1:]]),
     )
     kept = Kept(path.with_name(f"{path.name}.partial"))
     try:
         with (
-            engine_for(workers or os.cpu_count() or 1, scheduler) as engine,
+            engine_for(workers or _own_workers(device), scheduler) as engine,
             sampling_progress() as report,
         ):
             certificate = issue(checkpoint, data, request, Sampler(engine, report, kept), module)
@@ -217,9 +223,14 @@ def certify(
         raise click.exceptions.Exit(1)
 
 
+def _own_workers(device: str) -> int:
+    """As many as there are cores; one, where all would share a GPU."""
+    return (os.cpu_count() or 1) if device == "cpu" else 1
+
+
 def _refuse_sampling_options(ctx: click.Context) -> None:
     """An option without effect is refused: one draw has no Monte Carlo."""
-    for name in ("draws", "weights", "samples", "kl_tail", "risk_limit"):
+    for name in ("draws", "weights", "samples", "kl_tail", "risk_limit", "device"):
         if ctx.get_parameter_source(name) == click.core.ParameterSource.COMMANDLINE:
             option = name.replace("_", "-")
             raise click.UsageError(f"--{option} is for --predictor gibbs: a draw samples nothing")

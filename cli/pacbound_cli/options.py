@@ -4,11 +4,32 @@ from __future__ import annotations
 
 import click
 
-__all__ = ["json_option", "scheduler_option", "threads_option", "workers_option"]
+__all__ = [
+    "device_option",
+    "dtype_option",
+    "json_option",
+    "scheduler_option",
+    "threads_option",
+    "workers_option",
+]
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 threads_option = click.option(
     "--threads", type=click.IntRange(min=1), help="Threads to compute with [all cores]."
+)
+device_option = click.option(
+    "--device",
+    type=click.Choice(["cpu", "cuda", "mps"]),
+    default="cpu",
+    show_default=True,
+    help="Where to compute.",
+)
+dtype_option = click.option(
+    "--dtype",
+    type=click.Choice(["float32", "float64"]),
+    default="float32",
+    show_default=True,
+    help="What to compute with; checkpoints are of float32.",
 )
 workers_option = click.option(
     "--workers",

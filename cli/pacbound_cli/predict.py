@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pacbound_cli.options import json_option, threads_option
+from pacbound_cli.options import device_option, json_option, threads_option
 
 if TYPE_CHECKING:
     from pacbound.predict import Evaluation
@@ -39,6 +39,7 @@ __all__ = ["predict", "show_evaluation"]
     "-o", "--output", type=click.Path(path_type=Path), help="Probabilities and entropies, as .npz."
 )
 @click.option("--plot", type=click.Path(path_type=Path), help="The reliability diagram, as .svg.")
+@device_option
 @threads_option
 @json_option
 def predict(
@@ -51,6 +52,7 @@ def predict(
     limit: int | None,
     output: Path | None,
     plot: Path | None,
+    device: str,
     threads: int | None,
     as_json: bool,
 ) -> None:
@@ -75,6 +77,7 @@ def predict(
     import torch
 
     from pacbound.data import load
+    from pacbound.devices import device_named
     from pacbound.errors import BadInput
     from pacbound.networks.factory import module_from
     from pacbound.predict import Predictor, detection, evaluate, examples_of
@@ -83,6 +86,7 @@ def predict(
     from pacbound_cli.certify import sampling_progress
     from pacbound_cli.data import fetching_bar
 
+    place = device_named(device)
     if threads is not None:
         torch.set_num_threads(threads)
     settings = load_finished(checkpoint).settings
@@ -90,7 +94,7 @@ def predict(
         data = load(data_name or settings.data, progress, settings.label)
         other_data = load(other_name, progress, settings.label) if other_name else None
     module = module_from(model, data.input_shape, data.classes) if model else None
-    predictor = Predictor.of(checkpoint, data, module)
+    predictor = Predictor.of(checkpoint, data, module, place)
     examples = examples_of(data, split, limit)
     other = examples_of(other_data, None, limit) if other_data else None
     if other is not None and other.inputs.shape[1:] != data.input_shape:

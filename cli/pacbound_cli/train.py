@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from pacbound_cli.options import json_option, threads_option
+from pacbound_cli.options import device_option, dtype_option, json_option, threads_option
 
 if TYPE_CHECKING:
     from pacbound.training.log import EpochRecord
@@ -40,6 +41,15 @@ def training_options(command: Callable[..., Any]) -> Callable[..., Any]:
             type=click.Path(path_type=Path),
             help="The checkpoint [RECIPE-POSTERIOR.pt].",
         ),
+        click.option(
+            "--rank-noise",
+            type=click.Choice(["shared", "independent"]),
+            default="shared",
+            show_default=True,
+            help="Of several processes: that of one process, or each its own, which is cheaper.",
+        ),
+        device_option,
+        dtype_option,
         threads_option,
         json_option,
     ]
@@ -84,6 +94,7 @@ def train(
       pacbound train mlp-600 --data mine.npz --set hidden=[200] --set smoothing=0
       pacbound train mlp-600 --prior learned --prior-fraction 0.5
       pacbound train --model mine:network --data table.csv --label species
+      torchrun --nproc-per-node 2 -m pacbound_cli train mlp-600 --device cuda
 
     A module of your own (recipe `module`) is found from the current folder too. Who tries several
     on the same data declares how many with --set trials=N.
@@ -122,13 +133,18 @@ def run_training(
     force: bool,
     output: Path | None,
     threads: int | None,
+    rank_noise: str,
+    device: str,
+    dtype: str,
     **flags: Any,
 ) -> tuple[Path, EpochRecord]:
     """Train a recipe with flags and overrides in place of its settings.
 
-    Returns the checkpoint's path and how the last epoch ended.
+    Returns the checkpoint's path and how the last epoch ended; of several processes only the first
+    returns.
     """
     from pacbound.data import load
+    from pacbound.devices import Arithmetic
     from pacbound.errors import BadInput
     from pacbound.files import ensure_writable
     from pacbound.networks.factory import module_from
@@ -136,10 +152,16 @@ def run_training(
     from pacbound.recipes import recipe as named_recipe
     from pacbound.training.log import TrainingLog, log_path
     from pacbound.training.loop import train as run
-    from pacbound.training.progress import training_progress
+    from pacbound.training.progress import SILENT, training_progress
+    from pacbound.training.ranks import joined, local_rank, world_size
     from pacbound_cli.data import fetching_bar
 
+    arithmetic = Arithmetic.named(device, dtype, local_rank())
     given = {key: value for key, value in flags.items() if value is not None}
+    if rank_noise == "independent":
+        if world_size() == 1:
+            raise BadInput("--rank-noise independent is for several processes: see torchrun")
+        given["noise_streams"] = world_size()
     settings = named_recipe(recipe, {**given, **dict(parse_override(text) for text in overrides)})
     path = output or Path(f"{recipe}-{settings.posterior}.pt")
     if resume and not path.exists():
@@ -158,10 +180,17 @@ def run_training(
         import torch
 
         torch.set_num_threads(threads)
-    with training_progress(settings.objective) as (on_step, on_epoch, on_prior):
-        try:
-            run(settings, data, path, resume, on_step, on_epoch, on_prior, module)
-        except KeyboardInterrupt:
-            click.echo(f"stopped; the same command with --resume continues {path}", err=True)
-            raise click.exceptions.Exit(130) from None
+    with joined(arithmetic.device) as ranks:
+        shown = training_progress(settings.objective) if ranks.first else nullcontext(SILENT)
+        with shown as callbacks:
+            try:
+                run(settings, data, path, resume, *callbacks, module, ranks, arithmetic)
+            except KeyboardInterrupt:
+                if ranks.first:
+                    click.echo(
+                        f"stopped; the same command with --resume continues {path}", err=True
+                    )
+                raise click.exceptions.Exit(130) from None
+    if not ranks.first:
+        raise click.exceptions.Exit(0)
     return path, TrainingLog(log_path(path)).records()[-1]

@@ -39,6 +39,7 @@ def vi(network: str, samples: int, as_json: bool, threads: int | None, **options
       pacbound vi lenet-5
       pacbound vi lenet-5 --posterior k-nonlinear --protocol paper --resume
       pacbound vi vgg-16-augmented --posterior diag --epochs 50 --set weight_draws=4
+      torchrun --nproc-per-node 4 -m pacbound_cli vi vgg-16-augmented --device cuda
     """
     from pacbound.errors import unknown_name
     from pacbound.recipes import recipe_names
@@ -47,7 +48,7 @@ def vi(network: str, samples: int, as_json: bool, threads: int | None, **options
     if network not in names:
         raise unknown_name("network", network, names)
     path, last = run_training(f"vi-{network}", threads=threads, **options)
-    evaluation = _evaluate(path, samples)
+    evaluation = _evaluate(path, samples, options["device"])
     if as_json:
         training = {"checkpoint": str(path), **asdict(last)}
         click.echo(json.dumps({**training, "evaluation": evaluation.to_mapping()}))
@@ -58,8 +59,9 @@ def vi(network: str, samples: int, as_json: bool, threads: int | None, **options
     click.echo(f"next: pacbound predict {path} --plot reliability.svg")
 
 
-def _evaluate(path: Path, samples: int) -> Any:
+def _evaluate(path: Path, samples: int, device: str) -> Any:
     from pacbound.data import load
+    from pacbound.devices import device_named
     from pacbound.predict import Predictor, evaluate, examples_of
     from pacbound.predict.predictor import load_finished
     from pacbound_cli.certify import sampling_progress
@@ -68,5 +70,6 @@ def _evaluate(path: Path, samples: int) -> Any:
     data = load(settings.data, label=settings.label)
     examples = examples_of(data)
     with sampling_progress() as report:
-        prediction = Predictor.of(path, data).predict(examples.inputs, samples, report)
+        predictor = Predictor.of(path, data, device=device_named(device))
+        prediction = predictor.predict(examples.inputs, samples, report)
     return evaluate(prediction, examples)

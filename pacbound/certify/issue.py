@@ -100,6 +100,7 @@ class Request:
     trials: int | None = None  # declared by the user; the recipe's own at the least
     allow_other_data: bool = False
     replay_prior: bool = False  # train a learned prior again, and compare
+    device: str = "cpu"  # where the risk is sampled; the KL is computed on the CPU, in float64
     command: str = ""
 
     def __post_init__(self) -> None:
@@ -301,16 +302,28 @@ def _risk(
     # could not tell whether examples have their own: its risk is sampled in the way of all.
     if network.draws_per_example() and settings.network != "module":
         passes = math.ceil(request.draws / data.m)
-        errors = errors_per_example(network, train, passes, seeds["risk"], sampler, at_once)
+        errors = errors_per_example(
+            network, train, passes, seeds["risk"], sampler, at_once, request.device
+        )
         risk: PerExampleRisk | PerWeightsRisk
         risk = per_example_risk(errors, passes * data.m, shares.risk)
         if test is None:
             return risk, None
-        wrong = errors_per_example(network, test, 1, seeds["held out"], sampler)
+        wrong = errors_per_example(
+            network, test, 1, seeds["held out"], sampler, device=request.device
+        )
         return risk, held_out_limit(wrong, len(test[1]), request.delta)
     batch = min(BATCH, data.m)
     counts, (wrong, tested) = errors_per_weights(
-        network, train, test, request.weights, batch, seeds["risk"], sampler, at_once
+        network,
+        train,
+        test,
+        request.weights,
+        batch,
+        seeds["risk"],
+        sampler,
+        at_once,
+        request.device,
     )
     risk = per_weights_risk(counts, batch, shares.risk, request.limit)
     return risk, held_out_limit(wrong, tested, request.delta) if tested else None

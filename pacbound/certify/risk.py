@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from pacbound.certify.chunks import ALONE, Sampler
+from pacbound.devices import device_named
 from pacbound.networks.stochastic import StochasticNetwork
 from pacbound.seeds import Noise, derive
 from pacbound.workers.engine import Chunk
@@ -38,6 +39,11 @@ def is_error(logits: Tensor, labels: Tensor) -> Tensor:
     return ~(margin > TIE * logits.abs().max(1).values)
 
 
+def _elsewhere(device: str) -> list[str]:
+    """What tells the results of a device from those of the CPU."""
+    return [] if device == "cpu" else [device]
+
+
 def _all_err(
     network: StochasticNetwork, inputs: Tensor, labels: Tensor, source: Noise, at_once: int
 ) -> Tensor:
@@ -57,6 +63,7 @@ class _PerExample:
     passes: int
     seed: str
     at_once: int
+    device: str = "cpu"
 
     @property
     def parts(self) -> int:
@@ -68,15 +75,18 @@ class _PerExample:
 
     @property
     def identity(self) -> str:
-        return derive("errors per example", self.seed, len(self.examples[1]), CHUNK, self.at_once)
+        sizes = len(self.examples[1]), CHUNK, self.at_once
+        return derive("errors per example", self.seed, *sizes, *_elsewhere(self.device))
 
     def begin(self) -> Chunk:
-        own, (inputs, labels) = copy.deepcopy(self.network), self.examples
+        device = device_named(self.device)
+        own = copy.deepcopy(self.network).to(device)
+        inputs, labels = (tensor.to(device) for tensor in self.examples)
 
         def errors(number: int) -> int:
             first = number % self.parts * CHUNK
             part = slice(first, first + CHUNK)
-            source = Noise(derive("risk chunk", self.seed, number))
+            source = Noise(derive("risk chunk", self.seed, number), device)
             return int(_all_err(own, inputs[part], labels[part], source, self.at_once).sum())
 
         return errors
@@ -89,16 +99,18 @@ def errors_per_example(
     seed: str,
     sampler: Sampler = ALONE,
     at_once: int = 1,
+    device: str = "cpu",
 ) -> int:
     """Errors in `passes` draws of every example, each draw with weights of its own.
 
-    With two networks at once an error is one that both make, drawn independently.
+    With two networks at once an error is one that both make, drawn independently. Noise is the
+    same on every device; of draws that end in a near tie, rounding decides which count as errors.
 
     Valid when: every layer draws independent weights for every example.
     """
     if not network.draws_per_example():
         raise ValueError("a layer of this network shares its weights among examples")
-    work = _PerExample(network, examples, passes, seed, at_once)
+    work = _PerExample(network, examples, passes, seed, at_once, device)
     return sum(sampler.results("sampling the risk", work))
 
 
@@ -113,6 +125,7 @@ class _PerWeights:
     batch: int
     seed: str
     at_once: int
+    device: str = "cpu"
 
     @property
     def tested(self) -> int:
@@ -126,13 +139,16 @@ class _PerWeights:
     @property
     def identity(self) -> str:
         sizes = len(self.train[1]), self.tested, self.draws, self.batch, WEIGHTS_CHUNK
-        return derive("errors per weights", self.seed, *sizes, self.at_once)
+        return derive(
+            "errors per weights", self.seed, *sizes, self.at_once, *_elsewhere(self.device)
+        )
 
     def begin(self) -> Chunk:
-        own = copy.deepcopy(self.network)
+        device = device_named(self.device)
+        own = copy.deepcopy(self.network).to(device)
 
         def errors(number: int) -> list[tuple[int, int]]:
-            source = Noise(derive("risk weights", self.seed, number))
+            source = Noise(derive("risk weights", self.seed, number), device)
             first = number * WEIGHTS_CHUNK
             draws = range(first, min(first + WEIGHTS_CHUNK, self.draws))
             return [self._judge(own, draw, source) for draw in draws]
@@ -140,11 +156,12 @@ class _PerWeights:
         return errors
 
     def _judge(self, network: StochasticNetwork, draw: int, source: Noise) -> tuple[int, int]:
-        chosen = source.choice(len(self.train[1]), self.batch)
+        chosen = source.choice(len(self.train[1]), self.batch).to(self.train[1].device)
         inputs, labels = self.train[0][chosen], self.train[1][chosen]
         if self.test is not None and draw < self.tested:
             inputs = torch.cat([inputs, self.test[0][draw : draw + 1]])
             labels = torch.cat([labels, self.test[1][draw : draw + 1]])
+        inputs, labels = inputs.to(source.device), labels.to(source.device)
         wrong = _all_err(network, inputs, labels, source, self.at_once)
         return int(wrong[: self.batch].sum()), int(wrong[self.batch :].sum())
 
@@ -158,6 +175,7 @@ def errors_per_weights(
     seed: str,
     sampler: Sampler = ALONE,
     at_once: int = 1,
+    device: str = "cpu",
 ) -> tuple[list[tuple[int, int]], tuple[int, int]]:
     """How many draws of the weights made how many errors, each on a random batch of its own.
 
@@ -165,7 +183,7 @@ def errors_per_weights(
     Draw k also judges test example k, as long as there are such: each test example is judged once
     and by weights of its own. Returns the histogram, and the errors and examples of the test.
     """
-    work = _PerWeights(network, train, test, draws, batch, seed, at_once)
+    work = _PerWeights(network, train, test, draws, batch, seed, at_once, device)
     rows = [row for rows in sampler.results("sampling the risk", work) for row in rows]
     counts = sorted(Counter(errors for errors, _ in rows).items())
     return counts, (sum(wrong for _, wrong in rows), work.tested)

@@ -11,6 +11,7 @@ from torch.func import functional_call
 from torch.nn import functional
 
 from pacbound.errors import BadInput
+from pacbound.networks.share import Share
 from pacbound.posteriors import Diag, Family, KNonlinear, Point, Posterior
 from pacbound.seeds import Noise
 
@@ -37,7 +38,7 @@ class StochasticLayer(nn.Module):
         self._bare = (layer,)  # in a tuple, so that the bare layer's parameters are not ours
         self.source: Noise | None = None  # None: the mean of every parameter
         self.draws = 1  # into so many parts the batch is cut
-        self.batch = 0  # examples in this pass
+        self.share = Share.whole(0)  # of the batch, in this pass
         self.drawn: list[dict[str, Tensor]] | None = None  # the weights of each part in this pass
         self.posteriors = nn.ModuleDict(
             {
@@ -71,17 +72,38 @@ class StochasticLayer(nn.Module):
                 packed[name] = posterior.sample(noise)
         return self.unpack(packed)
 
-    def begin(self, source: Noise | None, draws: int, batch: int) -> None:
-        """Prepare for a pass over so many examples."""
-        self.source, self.draws, self.batch, self.drawn = source, draws, batch, None
+    def pass_over(self, source: Noise) -> None:
+        """Use up the noise of one value for every parameter, which others draw."""
+        for name in self.posteriors:
+            posterior = self.posterior_of(name)
+            source.normal(*posterior.shape, dtype=posterior.mean.dtype)
+
+    def begin(self, source: Noise | None, draws: int, share: Share) -> None:
+        """Prepare for a pass over a share of a batch."""
+        self.source, self.draws, self.share, self.drawn = source, draws, share, None
 
     def forward(self, inputs: Tensor) -> Tensor:
-        parts = [inputs] if self.source is None or self.draws == 1 else inputs.chunk(self.draws)
+        parts: Sequence[Tensor] = [inputs]
+        if self.source is not None and self.draws > 1:
+            parts = torch.split(inputs, self.share.sizes(self.draws))
         if self.drawn is None:  # a layer that is used again in one pass has the same weights there
-            self.drawn = [self.draw(self.source) for _ in parts]
+            self.drawn = self._draw_each([len(part) > 0 for part in parts])
         drawn = zip(parts, self.drawn, strict=True)
-        outputs = [self.apply_drawn(part, weights) for part, weights in drawn]
+        outputs = [self.apply_drawn(part, weights) for part, weights in drawn if len(part)]
         return outputs[0] if len(outputs) == 1 else torch.cat(outputs)
+
+    def _draw_each(self, wanted: list[bool]) -> list[dict[str, Tensor]]:
+        """The weights of each part; none where no row of it is here."""
+        if not all(self.posterior_of(name).is_gaussian for name in self.posteriors):
+            wanted[-1] = True  # second moments are estimated from the last draw, everywhere
+        drawn: list[dict[str, Tensor]] = []
+        for here in wanted:
+            if here or self.source is None:
+                drawn.append(self.draw(self.source))
+            else:
+                self.pass_over(self.source)
+                drawn.append({})
+        return drawn
 
     def apply_drawn(self, inputs: Tensor, parameters: dict[str, Tensor]) -> Tensor:
         """The plain layer with these parameters."""
@@ -117,8 +139,8 @@ class StochasticLinear(StochasticLayer):
     local = True
     _used = False
 
-    def begin(self, source: Noise | None, draws: int, batch: int) -> None:
-        super().begin(source, draws, batch)
+    def begin(self, source: Noise | None, draws: int, share: Share) -> None:
+        super().begin(source, draws, share)
         self._used = False
 
     def pack(self, parameters: Mapping[str, Tensor]) -> dict[str, Tensor]:
@@ -138,10 +160,10 @@ class StochasticLinear(StochasticLayer):
         if self.source is not None and not (self.local and posterior.is_gaussian):
             return super().forward(inputs)
         if self.source is not None:
-            if self._used or inputs.dim() != 2 or len(inputs) != self.batch:
+            if self._used or inputs.dim() != 2 or len(inputs) != self.share.rows:
                 raise BadInput(
                     f"a dense layer got inputs of shape {tuple(inputs.shape)} in a pass over "
-                    f"{self.batch} examples: not one row for each, once, as it was observed to"
+                    f"{self.share.rows} examples: not one row for each, once, as it was observed to"
                 )
             self._used = True
         if name == "affine":
@@ -149,8 +171,8 @@ class StochasticLinear(StochasticLayer):
         outputs = functional.linear(inputs, posterior.mean)
         if self.source is None:
             return outputs
-        noise = self.source.normal(len(inputs), posterior.shape[0], dtype=inputs.dtype)
-        return outputs + posterior.local_noise(inputs, noise)
+        noise = self.source.normal(self.share.batch, posterior.shape[0], dtype=inputs.dtype)
+        return outputs + posterior.local_noise(inputs, noise[self.share.place])
 
 
 _KINDS = {nn.Linear: StochasticLinear, nn.Conv2d: StochasticConvolution}
@@ -191,16 +213,23 @@ class StochasticNetwork(nn.Module):
             self.layers[name] = kind(layer, part, family, scale)
             self.module.set_submodule(name, self.layers[name])
 
-    def forward(self, inputs: Tensor, source: Noise | None, draws: int = 1) -> Tensor:
+    def forward(
+        self, inputs: Tensor, source: Noise | None, draws: int = 1, share: Share | None = None
+    ) -> Tensor:
         """The outputs, with noise from the source; of the mean network without one.
 
         Layers whose noise is not local draw their weights `draws` times, each time for another
         part of the batch.
+
+        Arguments:
+            share: What of the batch the inputs are, all of it by default. The noise of a row is
+                the one that it has in the whole batch. Valid when: `regular`, or one draw.
         """
+        share = share or Share.whole(len(inputs))
         if draws > 1 and source is not None and not self.regular:
             return torch.cat([self(part, source) for part in inputs.chunk(draws)])
         for layer in self.layers.values():
-            layer.begin(source, draws, len(inputs))
+            layer.begin(source, draws, share)
         outputs = self.module(inputs)
         for layer in self.layers.values():
             layer.drawn = None  # nor their graph

@@ -51,17 +51,27 @@ class Predictor:
     network: StochasticNetwork
     module: nn.Module  # the plain network
     seed: str
+    device: torch.device = torch.device("cpu")  # noqa: RUF009 - it is immutable
 
     @classmethod
-    def of(cls, path: Path, data: Dataset, module: nn.Module | None = None) -> Predictor:
-        """The posterior of a finished checkpoint, for examples of a data set that fits it."""
+    def of(
+        cls,
+        path: Path,
+        data: Dataset,
+        module: nn.Module | None = None,
+        device: torch.device = torch.device("cpu"),  # noqa: B008 - it is immutable
+    ) -> Predictor:
+        """The posterior of a finished checkpoint, for examples of a data set that fits it.
+
+        Networks are drawn on the CPU, the same for every device, and used on the device.
+        """
         checkpoint = load_finished(path)
         problem = posterior_of(checkpoint, data, allow_other_data=True, module=module)
         plain = problem.plain.eval()
         # What is not drawn: the statistics of batch normalisation.
         plain.load_state_dict(dict(problem.network.module.named_buffers()), strict=False)
         seed = derive("prediction", file_digest(path), data.sha256)
-        return cls(checkpoint.settings, problem.network, plain, seed)
+        return cls(checkpoint.settings, problem.network, plain.to(device), seed, device)
 
     def predict(
         self, inputs: NDArray[np.generic], samples: int, report: Report = silent
@@ -75,7 +85,8 @@ class Predictor:
             for networks, count in self._networks(samples):
                 for first in range(0, len(seen), networks.batch):
                     part = slice(first, first + networks.batch)
-                    sampled = _probabilities(networks, seen[part])  # (count, part, classes)
+                    inputs_here = seen[part].to(self.device)
+                    sampled = _probabilities(networks, inputs_here)  # (count, part, classes)
                     if total is None:
                         total = sampled.new_zeros(len(seen), sampled.shape[2])
                     total[part] += sampled.sum(0)
@@ -89,7 +100,7 @@ class Predictor:
     def sampled(self, inputs: NDArray[np.generic], samples: int) -> NDArray[np.float64]:
         """The probabilities by each network, for a few raw inputs; (samples, n, classes)."""
         with torch.inference_mode():
-            seen = network_inputs(self.settings, inputs)
+            seen = network_inputs(self.settings, inputs).to(self.device)
             parts = [_probabilities(networks, seen) for networks, _ in self._networks(samples)]
         return torch.cat(parts).numpy()
 
@@ -102,12 +113,13 @@ class Predictor:
                 self.network.draw_weights(Noise(derive("network", self.seed, number)))
                 for number in numbers
             ]
-            yield ensemble(self.module, weights), len(weights)
+            there = [{k: v.to(self.device) for k, v in drawn.items()} for drawn in weights]
+            yield ensemble(self.module, there), len(weights)
 
 
 def _probabilities(networks: Ensemble, inputs: Tensor) -> Tensor:
     # In float64, where the least likely class still has a probability above zero.
-    return networks(inputs).double().softmax(2)
+    return networks(inputs).cpu().double().softmax(2)
 
 
 def load_finished(path: Path) -> Checkpoint:

@@ -32,7 +32,11 @@ def train_command(settings: Settings, output: Path | str) -> str:
     if settings.data == GIVEN or (settings.structure and not settings.model):
         return "in Python, with these settings"
     wanted = settings.everything()
-    words = ["pacbound", "train", settings.recipe]
+    program = ["pacbound"]
+    if settings.noise_streams > 1:  # which no other number of processes could have
+        processes = str(settings.noise_streams)
+        program = ["torchrun", "--nproc-per-node", processes, "-m", "pacbound_cli"]
+    words = [*program, "train", settings.recipe]
     if settings.recipe in recipe_names():
         # What selects other defaults is named first; the rest is compared with those defaults.
         selected: dict[str, object] = {}

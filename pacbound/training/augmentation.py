@@ -50,11 +50,12 @@ def _flip_and_crop(images: Tensor, source: Noise) -> Tensor:
     shifts = 2 * PADDING + 1
     flipped = source.choice(2, n).bool()
     top, left = source.choice(shifts, n), source.choice(shifts, n)
-    columns = torch.arange(width).expand(n, width)
+    columns = torch.arange(width, device=images.device).expand(n, width)
     columns = torch.where(flipped[:, None], width - 1 - columns, columns) + left[:, None]
-    rows = torch.arange(height) + top[:, None]
+    rows = torch.arange(height, device=images.device) + top[:, None]
     padded = functional.pad(images, (PADDING,) * 4)
-    picked = padded[torch.arange(n)[:, None, None], :, rows[:, :, None], columns[:, None, :]]
+    examples = torch.arange(n, device=images.device)
+    picked = padded[examples[:, None, None], :, rows[:, :, None], columns[:, None, :]]
     return picked.permute(0, 3, 1, 2)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,17 +12,22 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
+from torch.nn.parallel import DistributedDataParallel
 
 from pacbound.bounds import mcallester
 from pacbound.bounds.bernoulli_kl import bernoulli_kl_inverse
 from pacbound.data import Dataset
+from pacbound.devices import CPU, Arithmetic
 from pacbound.errors import BadInput
+from pacbound.networks.initializers import tensors_digest
+from pacbound.networks.joint_batch_norm import join_batch_norms
+from pacbound.networks.share import Share
 from pacbound.recipes import Settings
 from pacbound.recipes.choices import prior_choices
 from pacbound.seeds import Noise, TrainingNoise, derive
 from pacbound.training.augmentation import augmented
 from pacbound.training.averaging import PolyakAverage
+from pacbound.training.batch_objective import BatchObjective
 from pacbound.training.checkpoints import Checkpoint, restore_posterior
 from pacbound.training.learned_prior import (
     LearnedPrior,
@@ -34,6 +40,7 @@ from pacbound.training.networks import network_inputs, with_structure
 from pacbound.training.objectives import objective_of
 from pacbound.training.prior_variance import PriorVariance, Tail
 from pacbound.training.problem import build
+from pacbound.training.ranks import ALONE, Ranks
 from pacbound.training.schedules import SCHEDULES
 from pacbound.training.split import Split, split_of
 
@@ -65,6 +72,8 @@ def train(
     on_epoch: Callable[[EpochRecord], None] = lambda record: None,
     on_prior: Callable[[PriorStep], None] = lambda step: None,
     module: nn.Module | None = None,
+    ranks: Ranks = ALONE,
+    arithmetic: Arithmetic = CPU,
 ) -> Checkpoint:
     """Minimise the objective; leave a checkpoint at `path` after every epoch.
 
@@ -73,16 +82,28 @@ def train(
 
     Arguments:
         module: The user's own network, where the settings are for one.
+        ranks: The processes that train together. The first writes the files.
+        arithmetic: Where to compute. A learned prior is always trained on the CPU, where it can be
+            trained again to the same bit.
     """
     settings = with_structure(settings, module)
     prior_choices(settings)  # a prior that no certificate could pay for is refused now
     first, learned = 1, None
     split = split_of(settings, data.m)
+    ranks.refuse_unfit(settings.noise_streams, len(split.counted), settings.batch)
     if settings.prior_fraction:
         part = split.learned_data(data)
         file = prior_path(path, settings, part)
-        learned = learn_prior(settings, part, file, on_prior, module)
-    run = _Run(settings, data, split, learned, module)
+
+        def learn(still_here: Callable[[], None]) -> LearnedPrior:
+            def step(at: PriorStep) -> None:
+                still_here()
+                on_prior(at)
+
+            return learn_prior(settings, part, file, step, module)
+
+        learned = ranks.from_first(learn)
+    run = _Run(settings, data, split, learned, module, ranks, arithmetic)
     if resume:
         saved = Checkpoint.load(path)
         if saved.settings != settings:
@@ -94,13 +115,15 @@ def train(
         run.restore(saved)
         first = saved.epoch + 1
     log = TrainingLog(log_path(path))
-    kept = log.restart(first - 1)
+    kept = log.restart(first - 1) if ranks.first else []
     clock = time.monotonic() - (kept[-1].seconds if kept else 0.0)
     checkpoint = None
     before = learned.seconds if learned is not None else 0.0
     for epoch in range(first, run.epochs + 1):
         figures = run.epoch(epoch, on_step)
         checkpoint = run.checkpoint(epoch)
+        if not ranks.first:
+            continue
         seconds = time.monotonic() - clock
         record = EpochRecord(epoch=epoch, seconds=seconds, prior_seconds=before, **figures)
         # The log first: after a kill between the two the epoch is done, and logged, again.
@@ -136,24 +159,35 @@ class _Run:
         split: Split,
         learned: LearnedPrior | None,
         module: nn.Module | None,
+        ranks: Ranks,
+        arithmetic: Arithmetic,
     ) -> None:
         self.settings, self.whole, self.learned = settings, whole, learned
+        self.ranks, self.arithmetic = ranks, arithmetic
+        device, dtype = arithmetic.device, arithmetic.dtype
         self.data = data = split.counted_data(whole)
-        self.inputs = network_inputs(settings, data.train_inputs)
-        self.labels = torch.from_numpy(data.train_labels)
+        self.inputs = network_inputs(settings, data.train_inputs).to(device, dtype)
+        self.labels = torch.from_numpy(data.train_labels).to(device)
         self.problem = build(settings, data, module, learned)
-        self.network = self.problem.network
+        self.network = self.problem.network.to(device, dtype)
+        if not (
+            ranks.alone or self.own_noise or self.network.regular or settings.weight_draws == 1
+        ):
+            raise BadInput(
+                "a module that uses a layer twice cannot share weight_draws among processes: use "
+                "--rank-noise independent, or --set weight_draws=1"
+            )
         variational = settings.objective == "elbo"
         self.prior_variance = PriorVariance(
             self.network,
-            self.problem.center,
+            {name: value.to(device) for name, value in self.problem.center.items()},
             settings.variance_groups,
             "fixed" if learned else settings.prior_variance,
             settings.initial_scale,
             None if variational else Tail(settings.kl_samples, settings.delta / 5),
             self.problem.variances or (settings.fixed_variance,),
-        )
-        self.objective = objective_of(settings, data.m, data.classes)
+        ).to(device, dtype)
+        self.objective = objective_of(settings, data.m, data.classes).to(device, dtype)
         self.modules = torch.nn.ModuleList([self.network, self.prior_variance, self.objective])
         rate, schedule = settings.learning_rate, settings.schedule
         last = settings.flow_learning_rate if settings.posterior == "k-nonlinear" else rate
@@ -168,6 +202,31 @@ class _Run:
         self.average = (
             PolyakAverage(self.network, settings.averaging) if settings.averaging else None
         )
+        parts = self.network, self.prior_variance, self.objective
+        self.batch_objective = BatchObjective(*parts, data.classes, ranks)
+        self.evaluate: nn.Module = self.batch_objective
+        self.joined_for: Phase | None = None
+        if not ranks.alone:
+            join_batch_norms(self.network)
+
+    def _join(self, phase: Phase) -> None:
+        """Let all processes differentiate together what has a gradient in this phase."""
+        if self.ranks.alone or phase == self.joined_for:
+            return
+        self.joined_for = phase
+        self.evaluate = self.batch_objective  # which ends the hooks of the phase before
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FutureWarning)  # of a name that is to change
+            self.evaluate = DistributedDataParallel(
+                self.batch_objective,
+                broadcast_buffers=False,
+                find_unused_parameters=phase.name != "bound",
+            )
+
+    @property
+    def own_noise(self) -> bool:
+        """Whether each process draws noise of its own."""
+        return self.settings.noise_streams > 1
 
     def phase_at(self, epoch: int) -> tuple[Phase, int]:
         """The phase that an epoch belongs to, and the epochs of that phase before it."""
@@ -189,8 +248,12 @@ class _Run:
         if epoch == settings.warm_start_epochs + 1:
             self.optimizer = self._new_optimizer()
         self.network.activate(nonlinear=phase.name == "bound")
-        source = TrainingNoise(derive("training", settings.seed, epoch))
+        self._join(phase)
+        source = TrainingNoise(derive("training", settings.seed, epoch), self.arithmetic.device)
         order = source.permutation(self.data.m)
+        if self.own_noise:
+            seed = derive("training of a rank", settings.seed, epoch, self.ranks.rank)
+            source = TrainingNoise(seed, self.arithmetic.device)
         total = torch.zeros(3, dtype=torch.float64)  # surrogate, errors, objective
         seen, kl, rate = 0, 0.0, phase.learning_rate
         for step in range(self.steps):
@@ -199,9 +262,7 @@ class _Run:
             rate = phase.learning_rate * SCHEDULES[phase.schedule](done)
             for group in self.optimizer.param_groups:
                 group["lr"] = rate
-            surrogate, errors, kl_now, objective = self._step(
-                chosen, None if warm else source, source
-            )
+            surrogate, errors, kl_now, objective = self._step(chosen, source, warm)
             if not math.isfinite(objective):
                 raise BadInput(
                     f"training diverged in epoch {epoch} (the objective is {objective}); "
@@ -215,28 +276,52 @@ class _Run:
             at = (epoch, self.epochs, step + 1, self.steps)
             on_step(Step(*at, risk, kl, objective, self._bound(risk, kl)))
         surrogate, risk, objective = (total / seen).tolist()
+        self._refuse_drift(epoch)
         return self._figures(phase.name, surrogate, risk, objective, rate)
 
-    def _step(
-        self, chosen: Tensor, source: Noise | None, augmentation: Noise
-    ) -> tuple[float, int, float, float]:
+    def _step(self, chosen: Tensor, source: Noise, warm: bool) -> tuple[float, int, float, float]:
+        """One step on a batch; its surrogate risk, errors, KL and objective.
+
+        Every process takes its share of the batch, and all take the same step. They also draw the
+        same noise, that of the whole batch, unless each has its own.
+        """
         self.optimizer.zero_grad(set_to_none=True)
-        labels = self.labels[chosen]
-        inputs = self.inputs[chosen]
-        inputs = augmented(self.settings.augmentation, inputs, augmentation)
-        logits = self.network(inputs, source, self.settings.weight_draws)
-        surrogate = functional.cross_entropy(logits, labels) / math.log(self.data.classes)
-        if source is None:
-            kl, objective = torch.zeros(()), surrogate
-        else:
-            kl, union = self.prior_variance()
-            objective = self.objective(surrogate, kl + union)
-        objective.backward()  # type: ignore[no-untyped-call]
+        share, draws = self.ranks.share(len(chosen)), self.settings.weight_draws
+        if self.own_noise:
+            draws = math.ceil(draws / self.ranks.count)
+        objective, (surrogate, errors, kl) = self.evaluate(
+            self._inputs(chosen, share, source),
+            self.labels[chosen[share.place]],
+            None if warm else source,
+            draws,
+            share,
+            None if self.own_noise else share,
+        )
+        objective.backward()
         self.optimizer.step()
-        if self.average is not None and source is not None:
+        if self.average is not None and not warm:
             self.average.update()
-        errors = int((logits.detach().argmax(1) != labels).sum())
-        return surrogate.item(), errors, kl.item(), objective.item()
+        return surrogate.item(), int(errors), kl.item(), objective.item()
+
+    def _inputs(self, chosen: Tensor, share: Share, source: Noise) -> Tensor:
+        """This process's inputs of a batch, augmented."""
+        kind = self.settings.augmentation
+        if kind == "none" or self.own_noise:
+            return augmented(kind, self.inputs[chosen[share.place]], source)
+        return augmented(kind, self.inputs[chosen], source)[share.place]
+
+    def _refuse_drift(self, epoch: int) -> None:
+        """Stop processes whose parameters are not the same any more."""
+        if self.ranks.alone:
+            return
+        state = self.modules.state_dict()
+        if not self.ranks.same(
+            tensors_digest({k: v for k, v in state.items() if isinstance(v, Tensor)})
+        ):
+            raise BadInput(
+                f"the processes have different parameters after epoch {epoch}: do all run on the "
+                "same kind of machine, with the same versions and data?"
+            )
 
     @torch.no_grad()
     def _figures(
@@ -274,7 +359,7 @@ class _Run:
         """The state after an epoch; only the posterior when it was the last one."""
         if self.average is not None:
             self.average.swap()
-        posterior = {k: v.detach().clone() for k, v in self.network.state_dict().items()}
+        posterior = {name: _stored(value) for name, value in self.network.state_dict().items()}
         if self.average is not None:
             self.average.swap()
         finished = epoch == self.epochs
@@ -303,7 +388,10 @@ class _Run:
 
     def restore(self, saved: Checkpoint) -> None:
         """Continue where a checkpoint was written."""
-        restore_posterior(self.network, saved.posterior)
+        expected, posterior = self.network.state_dict(), saved.posterior
+        if self.arithmetic.dtype == torch.float64:
+            posterior = {k: v.to(expected[k].dtype) for k, v in posterior.items() if k in expected}
+        restore_posterior(self.network, posterior)
         assert saved.training is not None
         try:
             self.modules.load_state_dict(saved.training["modules"])
@@ -312,3 +400,9 @@ class _Run:
                 self.average.restore(**saved.training["average"])
         except (KeyError, TypeError, ValueError, RuntimeError) as error:
             raise BadInput(f"the checkpoint's training state does not fit: {error}") from error
+
+
+def _stored(value: Tensor) -> Tensor:
+    """A copy as a checkpoint has it, whatever device and type training computed with."""
+    dtype = torch.float32 if value.is_floating_point() else value.dtype
+    return value.detach().to("cpu", dtype, copy=True)

@@ -11,11 +11,12 @@ from pacbound.training.learned_prior import PriorStep
 from pacbound.training.log import EpochRecord
 from pacbound.training.loop import Step
 
-__all__ = ["Callbacks", "training_progress"]
+__all__ = ["SILENT", "Callbacks", "training_progress"]
 
 Callbacks: TypeAlias = tuple[
     Callable[[Step], None], Callable[[EpochRecord], None], Callable[[PriorStep], None]
 ]
+SILENT: Callbacks = (lambda step: None, lambda record: None, lambda step: None)
 
 
 @contextmanager

@@ -21,6 +21,7 @@ from pacbound.errors import BadInput
 # Commands that a test cannot run, by how they begin. They are only read: options must exist.
 NOT_RUN = {
     "make ": "makes an environment, and is what runs this test",
+    "torchrun ": "starts processes, on GPUs even; tests/training/test_ranks.py does",
     "pacbound table pac-bayes --workers": "hours of training",
     "pacbound table vi": "hours of training",
     "pacbound table bandit": "hours of playing",
@@ -125,6 +126,8 @@ def test_commands_can_be_read(page: str) -> None:
     commands = [command for block in blocks(page) for command in block.commands()]
     for command in [*commands, *commands_in_text(page)]:
         program, *words = shlex.split(command, comments=True)
+        if program == "torchrun":
+            program, words = "pacbound", words[words.index("pacbound_cli") + 1 :]
         if program == "pacbound":
             try:
                 parse(words)

@@ -18,6 +18,7 @@ from torch.func import functional_call
 from pacbound.errors import BadInput
 from pacbound.networks.initializers import prior_center
 from pacbound.networks.own import prepared
+from pacbound.networks.share import Share
 from pacbound.networks.stochastic import StochasticLinear, StochasticNetwork
 from pacbound.posteriors import posterior_named
 from pacbound.seeds import Noise, derive
@@ -205,7 +206,7 @@ def test_positions_of_an_example_share_its_weights() -> None:
     outputs = []
     with torch.no_grad():
         for _ in range(n):
-            layer.begin(source, 1, 1)
+            layer.begin(source, 1, Share.whole(1))
             outputs.append(layer(x)[0])
     sampled = torch.stack(outputs)  # (n, positions, out)
     expected = 0.25 * (float(x[0, 0] @ x[0, 1]) + 1)  # 1 for the bias

@@ -1,0 +1,69 @@
+"""Where tensors are computed, and how precisely."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+
+from pacbound.errors import BadInput, unknown_name
+
+__all__ = ["CPU", "DEVICES", "DTYPES", "Arithmetic", "available", "device_named"]
+
+DEVICES = ("cpu", "cuda", "mps")
+DTYPES = {"float32": torch.float32, "float64": torch.float64}
+
+
+@dataclass(frozen=True)
+class Arithmetic:
+    """A device, and the type of the numbers that training computes with there.
+
+    Neither determines a run: noise is drawn on the CPU, so that other devices and types give the
+    same one up to rounding. Checkpoints are of float32 on the CPU.
+    """
+
+    device: torch.device = torch.device("cpu")  # noqa: RUF009 - it is immutable
+    dtype: torch.dtype = torch.float32
+
+    @classmethod
+    def named(cls, device: str, dtype: str, local_rank: int = 0) -> Arithmetic:
+        """By names; one line says what is not there."""
+        if dtype not in DTYPES:
+            raise unknown_name("dtype", dtype, DTYPES)
+        if device == "mps" and dtype == "float64":
+            raise BadInput("mps has no float64: use --dtype float32, or --device cpu")
+        return cls(device_named(device, local_rank), DTYPES[dtype])
+
+
+CPU = Arithmetic()
+
+
+def available() -> list[str]:
+    """The devices that are there."""
+    there = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
+    return [name for name in DEVICES if there.get(name, True)]
+
+
+def device_named(name: str, local_rank: int = 0) -> torch.device:
+    """A device that is there, in true float32.
+
+    Arguments:
+        local_rank: Which of this machine's GPUs, where there are several processes.
+    """
+    if name not in DEVICES:
+        raise unknown_name("device", name, DEVICES)
+    if name not in available():
+        raise BadInput(f"there is no device {name} here, only {', '.join(available())}")
+    if name != "cuda":
+        return torch.device(name)
+    if local_rank >= torch.cuda.device_count():
+        raise BadInput(
+            f"process {local_rank} of this machine has no GPU: there are "
+            f"{torch.cuda.device_count()}; start as many processes (--nproc-per-node)"
+        )
+    # By default convolutions round their inputs to 10 bits (TF32). A certificate counts as errors
+    # only ties that float32 could not tell apart.
+    torch.backends.cudnn.allow_tf32 = False
+    torch.backends.cuda.matmul.allow_tf32 = False
+    torch.cuda.set_device(local_rank)
+    return torch.device("cuda", local_rank)

@@ -1,0 +1,76 @@
+"""The objective of one batch, as a module: what several processes differentiate together."""
+
+from __future__ import annotations
+
+import math
+
+from torch import Tensor, nn
+from torch.nn import functional
+
+from pacbound.networks.share import Share
+from pacbound.networks.stochastic import StochasticNetwork
+from pacbound.seeds import Noise
+from pacbound.training.objectives import Objective
+from pacbound.training.prior_variance import PriorVariance
+from pacbound.training.ranks import Ranks
+
+__all__ = ["BatchObjective"]
+
+
+class BatchObjective(nn.Module):
+    """A bound at the surrogate risk of a batch and at the KL.
+
+    A bound is not linear in either, so that the mean of the processes' bounds is another function.
+    Risk and KL are averaged over the processes instead, and the bound is taken at the means.
+
+    Arguments:
+        ranks: The processes that have the batch together.
+    """
+
+    def __init__(
+        self,
+        network: StochasticNetwork,
+        prior_variance: PriorVariance,
+        objective: Objective,
+        classes: int,
+        ranks: Ranks,
+    ) -> None:
+        super().__init__()
+        self.network, self.prior_variance, self.objective = network, prior_variance, objective
+        self.nats_of_guessing = math.log(classes)
+        self.ranks = ranks
+
+    def forward(
+        self,
+        inputs: Tensor,
+        labels: Tensor,
+        source: Noise | None,
+        draws: int,
+        share: Share,
+        noise_share: Share | None,
+    ) -> tuple[Tensor, tuple[Tensor, Tensor, Tensor]]:
+        """The objective to differentiate; and surrogate risk, errors and KL, of the whole batch.
+
+        Arguments:
+            inputs: This process's rows.
+            source: None in a warm start, which has no noise and no KL.
+            draws: Of the weights, where examples share them.
+            share: What of the batch the rows are.
+            noise_share: What of the source's batch they are: the same where processes share the
+                noise; None, all of it, where each has its own.
+        """
+        logits = self.network(inputs, source, draws, noise_share)
+        surrogate = functional.cross_entropy(logits, labels) / self.nats_of_guessing
+        errors = (logits.detach().argmax(1) != labels).sum().to(surrogate.dtype)
+        if source is None:
+            kl = nats = surrogate.new_zeros(())
+        else:
+            kl, union = self.prior_variance()
+            nats = kl + union
+        if not self.ranks.alone:
+            # So weighted, the mean over the processes is the mean over the batch's examples.
+            surrogate = surrogate * (self.ranks.count * share.rows / share.batch)
+            errors = errors * self.ranks.count
+            surrogate, nats, kl, errors = self.ranks.means([surrogate, nats, kl, errors])
+        objective = surrogate if source is None else self.objective(surrogate, nats)
+        return objective, (surrogate.detach(), errors, kl.detach())
