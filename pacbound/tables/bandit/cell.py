@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from pacbound.bandit.problems import load_problem, problem_names
 from pacbound.bandit.settings import AgentSettings
@@ -43,6 +43,8 @@ class BanditCell:
     seed: int
     settings: AgentSettings
     steps: int | None = None  # None: the whole stream
+
+    scratch: ClassVar[tuple[str, ...]] = (STATE, REACHED)
 
     @property
     def label(self) -> str:
@@ -118,7 +120,7 @@ class BanditCell:
         run = play(problem, self.agent, self.settings, self.seed, on_progress, state, resume=True)
         clock.write()
         result.write(folder, problem, run, clock.seconds)
-        for name in (STATE, REACHED):
+        for name in self.scratch:
             (folder / name).unlink(missing_ok=True)
 
     def probe(self, threads: int) -> Mapping[str, float]:
@@ -225,7 +227,7 @@ def _is_whole(path: Path) -> bool:
     try:
         with zipfile.ZipFile(path) as archive:
             return archive.testzip() is None
-    except (OSError, zipfile.BadZipFile):
+    except Exception:  # a damaged archive can make the reader fail in any way
         return False
 
 
