@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import time
+import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,13 +23,17 @@ from pacbound.bandit.stream import State, prefixed, under
 from pacbound.errors import BadInput, unknown_name
 from pacbound.files import ensure_writable, write_whole
 
-__all__ = ["FIXED", "PULLS", "Progress", "play"]
+__all__ = ["FIXED", "PULLS", "Progress", "UnreadableState", "play"]
 
 PULLS = 2  # of every arm, before the agent is asked
 FIXED = "fixed"  # the best fixed arm in hindsight: computed, not played
 FORMAT = "pacbound-bandit-run/1"
 SAVE_EVERY = 1.0  # seconds, if saving takes a moment
 SAVING = 0.02  # of the time, at most
+
+
+class UnreadableState(BadInput):
+    """The file of a run's state is damaged, or of another kind."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +92,11 @@ def play(
     if checkpoint is not None:
         ensure_writable(checkpoint)
         if resume and checkpoint.exists():
-            game.restore(_load(checkpoint, identity))
+            state = _load(checkpoint, identity)
+            try:
+                game.restore(state)
+            except Exception as error:  # an archive that lost a part can be whole by its checksums
+                raise _unreadable(checkpoint) from error
     saved, pause = time.monotonic(), save_every
     while game.step < problem.steps:
         game.advance()
@@ -173,10 +183,18 @@ def _save(path: Path, identity: dict[str, Any], state: State) -> None:
     write_whole(path, lambda stream: np.savez(stream, **arrays))
 
 
+def _unreadable(path: Path) -> UnreadableState:
+    return UnreadableState(f"{path} is not the state of a bandit run")
+
+
 def _load(path: Path, identity: dict[str, Any]) -> State:
     """The state of the same run; that of another one is refused, with what differs."""
     try:
-        with np.load(path, allow_pickle=False) as arrays:
+        content = io.BytesIO(path.read_bytes())
+        with zipfile.ZipFile(content) as archive:
+            if archive.testzip() is not None:
+                raise ValueError
+        with np.load(content, allow_pickle=False) as arrays:
             state = {name: arrays[name] for name in arrays.files}
         found = json.loads(str(state.pop("identity")))
         if found["format"] != FORMAT:
@@ -184,7 +202,7 @@ def _load(path: Path, identity: dict[str, Any]) -> State:
     except OSError as error:
         raise BadInput(f"cannot read {path}: {error.strerror or error}") from error
     except Exception as error:  # a damaged archive can make the reader fail in any way
-        raise BadInput(f"{path} is not the state of a bandit run") from error
+        raise _unreadable(path) from error
     for name, value in identity.items():
         if found.get(name) != value:
             raise BadInput(
