@@ -194,6 +194,7 @@ def _load(path: Path, identity: dict[str, Any]) -> State:
         with zipfile.ZipFile(content) as archive:
             if archive.testzip() is not None:
                 raise ValueError
+        content.seek(0)
         with np.load(content, allow_pickle=False) as arrays:
             state = {name: arrays[name] for name in arrays.files}
         found = json.loads(str(state.pop("identity")))

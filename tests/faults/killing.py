@@ -46,6 +46,7 @@ class Case:
     arguments: tuple[str, ...]
     needs: tuple[str, ...]  # files that are in the folder before
     read: Callable[[Path], Files]
+    kept: str  # a pattern of what an unfinished run leaves to go on from
     checkpoint: str = ""  # with this in the folder, the command wants --resume
 
     def command(self, folder: Path) -> list[str]:
@@ -60,6 +61,7 @@ class Outcome:
 
     name: str
     kills: int = 0
+    resumed: int = 0  # starts that found something to go on from
     finished: int = 0  # runs that came to their end, each compared
     undisturbed: float = 0.0  # seconds
     seconds: float = 0.0
@@ -68,12 +70,12 @@ class Outcome:
     def line(self) -> str:
         names = ", ".join(self.compared)
         return (
-            f"{self.name:<9}  {self.kills:>5}  {self.finished:>8}  {self.undisturbed:>9.1f}  "
-            f"{self.seconds:>7.0f}  {names}"
+            f"{self.name:<9}  {self.kills:>5}  {self.resumed:>7}  {self.finished:>8}  "
+            f"{self.undisturbed:>9.1f}  {self.seconds:>7.0f}  {names}"
         )
 
 
-HEADER = "command    kills  finished  alone (s)  all (s)  compared"
+HEADER = "command    kills  resumed  finished  alone (s)  all (s)  compared"
 
 
 def command(*arguments: object) -> list[str]:
@@ -126,7 +128,7 @@ def make_inputs(folder: Path) -> None:
     labels = generator.integers(0, 3, 600)
     inputs = centers[labels] + 0.35 * generator.normal(size=(600, 4, 4))
     np.savez(folder / DATA, x=inputs.astype(np.float32), y=labels)
-    contexts = generator.standard_normal((500, 4))
+    contexts = generator.standard_normal((600, 4))
     best = (contexts @ generator.standard_normal((4, 3))).argmax(1)
     np.savez(folder / BANDIT, contexts=contexts, rewards=np.eye(3)[best])
     words = f"train mlp-600 --data {DATA} {SMALL} --posterior k-nonlinear --epochs 1"
@@ -154,6 +156,7 @@ def survive(case: Case, kills: int, inputs: Path, root: Path, seed: int) -> Outc
     sessions: list[int] = []
     try:
         while True:
+            outcome.resumed += any(folder.glob(case.kept))
             process = start(case.command(folder), folder)
             sessions.append(process.pid)
             wait = moments.uniform(0, outcome.undisturbed) if outcome.kills < kills else PATIENCE
@@ -301,6 +304,7 @@ CASES = (
         ),
         (DATA,),
         _training,
+        "*.pt",
         "run.pt",
     ),
     Case(
@@ -308,6 +312,7 @@ CASES = (
         _words(f"certify {CHECKPOINT} --weights 400 --samples 400 --workers 2 -o certificate.json"),
         (DATA, CHECKPOINT),
         _certification,
+        "*.partial",
     ),
     Case(
         "table",
@@ -317,12 +322,14 @@ CASES = (
         ),
         (DATA,),
         _table,
+        "runs/*/checkpoint.pt",
     ),
     Case(
         "bandit",
         _words(f"bandit {BANDIT} --agent k-linear --seeds 1 --workers 1 --folder runs"),
         (BANDIT,),
         _bandit,
+        "runs/*/state.npz",
     ),
 )
 

@@ -38,7 +38,7 @@ def test_the_harness_notices_a_difference(tmp_path: Path) -> None:
         return {"count": (folder / "count").read_text()}
 
     (tmp_path / "count").write_text("2")
-    case = Case("count", (), (), read)
+    case = Case("count", (), (), read, "count")
     expected = {"count": "2", "the list of files": ["count"]}
     _compare(case, expected, tmp_path)
     with pytest.raises(AssertionError, match="other count"):
