@@ -5,7 +5,7 @@ INSTALLED := $(VENV)/.installed
 RUN := runs/demo
 BROWSERS := chromium chromium-browser google-chrome google-chrome-stable
 
-.PHONY: help install demo test lint browser docs results bench clean
+.PHONY: help install demo test lint browser docs results bench faults clean
 
 help:  ## this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -48,6 +48,9 @@ results: $(INSTALLED)  ## the tables in the documentation, from certificates and
 
 bench: $(INSTALLED)  ## speed, as ratios measured in one run
 	for file in benchmarks/*.py; do $(BIN)/python $$file || exit 1; done
+
+faults: $(INSTALLED)  ## kill commands at random moments, thirty times each, and compare
+	$(BIN)/python tests/faults/killing.py 30
 
 clean:  ## remove the environment and the demo's files
 	rm -rf $(VENV) runs build *.egg-info

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+
 import click
 
 from pacbound import __version__
@@ -62,4 +64,9 @@ for command in (
 
 def main() -> None:
     """The entry point of the `pacbound` command."""
-    cli()
+    try:
+        cli()
+    finally:
+        # What is left is the interpreter's own end, which a second Ctrl-C would only fill with
+        # tracebacks.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -1,7 +1,8 @@
-"""Errors as one line and exit code 2; the traceback only with --debug."""
+"""Errors as one line and exit code 2, Ctrl-C as 130; the traceback only with --debug."""
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import click
@@ -16,7 +17,7 @@ class _Refused(click.ClickException):
 
 
 class OneLineErrors(click.Group):
-    """A command group in which bad input ends with one line and exit code 2."""
+    """A command group in which bad input and Ctrl-C end with one line and exit code 2 or 130."""
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -25,3 +26,8 @@ class OneLineErrors(click.Group):
             if ctx.params.get("debug"):
                 raise
             raise _Refused(" ".join(str(error).split())) from error
+        except KeyboardInterrupt:
+            # Where a command has more to say about being stopped, it has said so and left.
+            with suppress(KeyboardInterrupt):
+                click.echo("stopped", err=True)
+            raise click.exceptions.Exit(130) from None

@@ -187,10 +187,12 @@ def run_training(
                 run(settings, data, path, resume, *callbacks, module, ranks, arithmetic)
             except KeyboardInterrupt:
                 if ranks.first:
-                    click.echo(
-                        f"stopped; the same command with --resume continues {path}", err=True
-                    )
+                    how = f"with --resume continues {path}" if path.exists() else "begins again"
+                    click.echo(f"stopped; the same command {how}", err=True)
                 raise click.exceptions.Exit(130) from None
     if not ranks.first:
         raise click.exceptions.Exit(0)
-    return path, TrainingLog(log_path(path)).records()[-1]
+    records = TrainingLog(log_path(path)).records()
+    if not records:
+        raise BadInput(f"{path} is trained, but its log {log_path(path)} is lost; certify it as is")
+    return path, records[-1]

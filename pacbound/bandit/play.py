@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import time
 import zipfile
@@ -22,12 +23,17 @@ from pacbound.bandit.stream import State, prefixed, under
 from pacbound.errors import BadInput, unknown_name
 from pacbound.files import ensure_writable, write_whole
 
-__all__ = ["FIXED", "PULLS", "Progress", "play"]
+__all__ = ["FIXED", "PULLS", "Progress", "UnreadableState", "play"]
 
 PULLS = 2  # of every arm, before the agent is asked
 FIXED = "fixed"  # the best fixed arm in hindsight: computed, not played
 FORMAT = "pacbound-bandit-run/1"
-SAVE_EVERY = 30.0  # seconds
+SAVE_EVERY = 1.0  # seconds, if saving takes a moment
+SAVING = 0.02  # of the time, at most
+
+
+class UnreadableState(BadInput):
+    """The file of a run's state is damaged, or of another kind."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +69,7 @@ def play(
         on_progress: Called after every training.
         checkpoint: Where the state is kept; None to keep none.
         resume: Continue from the checkpoint, if there is one.
-        save_every: Seconds between checkpoints.
+        save_every: Seconds between checkpoints; more where saving one takes long.
     """
     if agent == FIXED:
         arms = np.full(problem.steps, best_fixed_arm(problem))
@@ -86,17 +92,23 @@ def play(
     if checkpoint is not None:
         ensure_writable(checkpoint)
         if resume and checkpoint.exists():
-            game.restore(_load(checkpoint, identity))
-    saved = time.monotonic()
+            state = _load(checkpoint, identity)
+            try:
+                game.restore(state)
+            except Exception as error:  # an archive that lost a part can be whole by its checksums
+                raise _unreadable(checkpoint) from error
+    saved, pause = time.monotonic(), save_every
     while game.step < problem.steps:
         game.advance()
         if on_progress is not None:
             on_progress(game.progress())
         if checkpoint is not None and (
-            game.step == problem.steps or time.monotonic() - saved >= save_every
+            game.step == problem.steps or time.monotonic() - saved >= pause
         ):
+            begun = time.monotonic()
             _save(checkpoint, identity, game.state())
             saved = time.monotonic()
+            pause = max(save_every, (saved - begun) / SAVING) if save_every else 0.0
     return Run.of(problem, agent, settings, seed, game.arms)
 
 
@@ -171,18 +183,27 @@ def _save(path: Path, identity: dict[str, Any], state: State) -> None:
     write_whole(path, lambda stream: np.savez(stream, **arrays))
 
 
+def _unreadable(path: Path) -> UnreadableState:
+    return UnreadableState(f"{path} is not the state of a bandit run")
+
+
 def _load(path: Path, identity: dict[str, Any]) -> State:
     """The state of the same run; that of another one is refused, with what differs."""
     try:
-        with np.load(path, allow_pickle=False) as arrays:
+        content = io.BytesIO(path.read_bytes())
+        with zipfile.ZipFile(content) as archive:
+            if archive.testzip() is not None:
+                raise ValueError
+        content.seek(0)
+        with np.load(content, allow_pickle=False) as arrays:
             state = {name: arrays[name] for name in arrays.files}
         found = json.loads(str(state.pop("identity")))
         if found["format"] != FORMAT:
             raise ValueError
     except OSError as error:
         raise BadInput(f"cannot read {path}: {error.strerror or error}") from error
-    except (ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
-        raise BadInput(f"{path} is not the state of a bandit run") from error
+    except Exception as error:  # a damaged archive can make the reader fail in any way
+        raise _unreadable(path) from error
     for name, value in identity.items():
         if found.get(name) != value:
             raise BadInput(

@@ -70,6 +70,10 @@ class Cell(Protocol):
     def data(self) -> str:
         """What it needs: cells with the same data fetch the same."""
 
+    @property
+    def scratch(self) -> Sequence[str]:
+        """The names of files that are of no use once the result is there."""
+
     def fetch(self, progress: FetchProgress) -> None:
         """See that the data is there and fits; done once, before any child process starts."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
@@ -28,7 +29,7 @@ class Costs:
         for cell in self._cells:
             for one in cell.measured(Place.of(cell, self._root).path):
                 key = (cell.kind, one.stage)
-                if one.amount > 0 and one.when >= newest.get(key, 0.0):
+                if one.amount > 0 and one.when >= newest.get(key, -math.inf):
                     newest[key] = one.when
                     self._measured[key] = one.seconds / one.amount
 

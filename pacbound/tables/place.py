@@ -5,7 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -91,6 +91,14 @@ class Place:
             if path.is_file():
                 path.unlink(missing_ok=True)
         (self.path / FAILURE).unlink(missing_ok=True)
+
+    def discard(self, names: Sequence[str]) -> None:
+        """Remove files of a finished cell that a kill between its last two acts left behind."""
+        left = [path for name in names if (path := self.path / name).exists()]
+        if left:
+            with suppress(Busy, BadInput, OSError), self.locked():
+                for path in left:
+                    path.unlink(missing_ok=True)
 
     def fail(self, reason: str) -> None:
         """Leave the reason for `--show`, if the disk will take it."""

@@ -108,6 +108,7 @@ class Pool:
             if verdict.flaw:
                 watcher.redone(cell, verdict.flaw)
             if verdict.finished:
+                self.place(cell).discard(cell.scratch)
                 self.finished.append(cell)
             else:
                 self.waiting.append(cell)

@@ -107,7 +107,8 @@ class RemoteCell:
             for _ in range(MOST_ATTEMPTS):
                 if self._stopped.is_set():
                     break
-                work = run_there, self._cell, _files(self._place.path), self._threads, topic
+                sent = _files(self._place.path)
+                work = run_there, self._cell, sent, self._threads, topic
                 self._future = self._client.submit(*work, pure=False)
                 outcome: Event
                 try:
@@ -121,6 +122,8 @@ class RemoteCell:
                         self._place.path / name,
                         lambda stream, content=content: stream.write(content),  # type: ignore[misc]
                     )
+                for name in sent.keys() - files.keys():  # what the result made needless there
+                    (self._place.path / name).unlink(missing_ok=True)
                 return outcome
             raise BadInput("the cluster lost it again and again; are its workers short of memory?")
         finally:

@@ -40,6 +40,7 @@ class TrainedCell(ABC):
     settings: Settings
 
     last_stage: ClassVar[str]  # what is done after training
+    scratch: ClassVar[tuple[str, ...]] = ()  # files of no use once the result is there
 
     @property
     @abstractmethod

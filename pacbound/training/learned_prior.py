@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import time
+import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
@@ -231,6 +232,9 @@ class _Run:
     def restore(self, path: Path) -> int:
         """Continue from a file of the same settings and examples; returns its epoch."""
         try:
+            with zipfile.ZipFile(path) as archive:  # torch does not look at the checksums
+                if archive.testzip() is not None:
+                    raise ValueError
             content = torch.load(path, weights_only=True)
             if content["format"] != FORMAT or content["identity"] != self.identity:
                 raise BadInput(f"{path} is not the prior of these settings and examples")

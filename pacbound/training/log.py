@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from pacbound.errors import BadInput
 from pacbound.files import write_whole
 
 __all__ = ["EpochRecord", "TrainingLog", "log_path"]
@@ -53,9 +55,14 @@ class TrainingLog:
         return kept
 
     def append(self, record: EpochRecord) -> None:
-        """Add one epoch."""
-        with self.path.open("a", encoding="utf-8") as stream:
-            stream.write(json.dumps(asdict(record)) + "\n")
+        """Add one epoch; it is on the disk before the checkpoint that follows it."""
+        try:
+            with self.path.open("a", encoding="utf-8") as stream:
+                stream.write(json.dumps(asdict(record)) + "\n")
+                stream.flush()
+                os.fsync(stream.fileno())
+        except OSError as error:
+            raise BadInput(f"cannot write {self.path}: {error.strerror or error}") from error
 
     def records(self) -> list[EpochRecord]:
         """The epochs so far."""

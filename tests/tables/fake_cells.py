@@ -23,6 +23,7 @@ class FakeCell:
 
     kind = "fake"
     data = ""
+    scratch = ()
 
     @property
     def digest(self) -> str:

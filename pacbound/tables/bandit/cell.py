@@ -5,12 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from pacbound.bandit.problems import load_problem, problem_names
 from pacbound.bandit.settings import AgentSettings
@@ -22,6 +21,7 @@ from pacbound.tables.trained import modified
 
 if TYPE_CHECKING:
     from pacbound.bandit.play import Progress as PlayProgress
+    from pacbound.bandit.problem import Problem
     from pacbound.data.sources import Progress as FetchProgress
 
 __all__ = ["PLAYING", "REACHED", "STATE", "BanditCell"]
@@ -43,6 +43,8 @@ class BanditCell:
     seed: int
     settings: AgentSettings
     steps: int | None = None  # None: the whole stream
+
+    scratch: ClassVar[tuple[str, ...]] = (STATE, REACHED)
 
     @property
     def label(self) -> str:
@@ -102,24 +104,33 @@ class BanditCell:
 
     def run(self, folder: Path, threads: int, report: Report) -> None:
         """Play from where the state is to the horizon, and write what came of it."""
-        from pacbound.bandit.play import play
+        from pacbound.bandit.play import UnreadableState
 
         problem = load_problem(self.problem, self.seed, steps=self.steps)
-        state = folder / STATE
-        if not _is_whole(state):
-            state.unlink(missing_ok=True)  # a file that cannot be read is as good as none
+        if not (folder / STATE).exists():
             (folder / REACHED).unlink(missing_ok=True)
+        try:
+            self._play(problem, folder, report)
+        except UnreadableState:  # as good as none
+            for name in self.scratch:
+                (folder / name).unlink(missing_ok=True)
+            self._play(problem, folder, report)
+        for name in self.scratch:
+            (folder / name).unlink(missing_ok=True)
+
+    def _play(self, problem: Problem, folder: Path, report: Report) -> None:
+        from pacbound.bandit.play import play
+
         clock = _Reached(folder)
 
         def on_progress(progress: PlayProgress) -> None:
             clock.note(progress)
             report(Progress(PLAYING, progress.step / progress.steps, _text(progress)))
 
+        state = folder / STATE
         run = play(problem, self.agent, self.settings, self.seed, on_progress, state, resume=True)
         clock.write()
         result.write(folder, problem, run, clock.seconds)
-        for name in (STATE, REACHED):
-            (folder / name).unlink(missing_ok=True)
 
     def probe(self, threads: int) -> Mapping[str, float]:
         """Seconds of the run, from a few trainings."""
@@ -219,14 +230,6 @@ def _reached(folder: Path) -> dict[str, Any] | None:
 
 def _text(progress: PlayProgress) -> str:
     return f"step {progress.step}/{progress.steps}  regret {progress.normalized:.2f} %"
-
-
-def _is_whole(path: Path) -> bool:
-    try:
-        with zipfile.ZipFile(path) as archive:
-            return archive.testzip() is None
-    except (OSError, zipfile.BadZipFile):
-        return False
 
 
 def _content(path: str) -> str:

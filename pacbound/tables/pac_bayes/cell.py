@@ -65,6 +65,7 @@ class PacBayesCell(TrainedCell):
     certification: Certification
 
     last_stage: ClassVar[str] = CERTIFYING
+    scratch: ClassVar[tuple[str, ...]] = (PARTIAL,)
 
     @property
     def name(self) -> str:
