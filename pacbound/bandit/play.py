@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +18,7 @@ from pacbound.bandit.problem import Problem
 from pacbound.bandit.run import Run, best_fixed_arm
 from pacbound.bandit.settings import AgentSettings
 from pacbound.bandit.stream import State, prefixed, under
+from pacbound.data.npz import UNREADABLE, read_all_arrays
 from pacbound.errors import BadInput, unknown_name
 from pacbound.files import ensure_writable, write_whole
 
@@ -174,14 +174,13 @@ def _save(path: Path, identity: dict[str, Any], state: State) -> None:
 def _load(path: Path, identity: dict[str, Any]) -> State:
     """The state of the same run; that of another one is refused, with what differs."""
     try:
-        with np.load(path, allow_pickle=False) as arrays:
-            state = {name: arrays[name] for name in arrays.files}
+        state: State = read_all_arrays(path)
         found = json.loads(str(state.pop("identity")))
         if found["format"] != FORMAT:
             raise ValueError
     except OSError as error:
         raise BadInput(f"cannot read {path}: {error.strerror or error}") from error
-    except (ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
+    except (TypeError, *UNREADABLE) as error:
         raise BadInput(f"{path} is not the state of a bandit run") from error
     for name, value in identity.items():
         if found.get(name) != value:
