@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import io
 import random
@@ -55,10 +56,8 @@ def tiny_checkpoints(folder: Path) -> list[Path]:
         raise _Stopped
 
     paths.append(folder / "unfinished.pt")
-    try:
+    with contextlib.suppress(_Stopped):
         train(dataclasses.replace(settings, epochs=2), data, paths[-1], on_epoch=stop)
-    except _Stopped:
-        pass
     return paths
 
 

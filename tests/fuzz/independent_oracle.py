@@ -1,4 +1,4 @@
-"""What a certificate's own primitives imply, computed again from the theorems and not by the checker.
+"""What a certificate's own primitives imply, computed from the theorems and not by the checker.
 
 Written from the formulas alone, in ball arithmetic of 250 bits: a flaw is reported only where a
 number is certainly too good. Of the checker only its lists of declared values are taken.
@@ -323,6 +323,8 @@ def _flaws_of_risk(c: dict[str, Any]) -> Iterator[str]:
 @lru_cache(maxsize=1000)
 def _binomial(n: int, errors: int, p: Fraction) -> arb:
     """P(Bin(n, p) ≤ errors), as an incomplete beta function."""
+    if errors == n:
+        return arb(1)
     return (1 - ball(p)).beta_lower(arb(n - errors), arb(errors + 1), regularized=True)
 
 
@@ -334,9 +336,8 @@ def _flaws_beside(c: dict[str, Any]) -> Iterator[str]:
         n, errors, upper = held_out["n"], held_out["errors"], held_out["upper"]
         if errors > n or (upper == 0 and errors < n):
             yield "also.held_out has more errors than examples"
-        elif upper < 1 and errors < n:
-            if _binomial(n, errors, Fraction(upper)) > ball(c["claim"]["delta"]):
-                yield "also.held_out is too small"
+        elif upper < 1 and _binomial(n, errors, Fraction(upper)) > ball(c["claim"]["delta"]):
+            yield "also.held_out is too small"
     if c["claim"]["predictor"] != "gibbs":
         return
     kl, share = ball(c["kl"]["upper"]), ball(c["budget"]["pac_bayes"])
