@@ -5,7 +5,7 @@ INSTALLED := $(VENV)/.installed
 RUN := runs/demo
 BROWSERS := chromium chromium-browser google-chrome google-chrome-stable
 
-.PHONY: help install demo test lint browser docs results bench faults clean
+.PHONY: help install demo test lint browser docs results bench faults fuzz audit clean
 
 help:  ## this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -51,6 +51,13 @@ bench: $(INSTALLED)  ## speed, as ratios measured in one run
 
 faults: $(INSTALLED)  ## kill commands at random moments, thirty times each, and compare
 	$(BIN)/python tests/faults/killing.py 30
+
+fuzz: $(INSTALLED)  ## 100 000 mutated certificates and 20 000 checkpoints: none may get in
+	OMP_NUM_THREADS=1 $(BIN)/python tests/fuzz/run.py 100000 20000
+
+audit: $(INSTALLED)  ## known holes in the pinned dependencies; needs a network
+	$(BIN)/python -m pip install --quiet pip-audit
+	$(BIN)/pip-audit -r constraints.txt --no-deps --disable-pip --strict
 
 clean:  ## remove the environment and the demo's files
 	rm -rf $(VENV) runs build *.egg-info

@@ -50,7 +50,8 @@ def verify(
     verdicts = {path: check_file(path, max_risk, checkpoint) for path in certificates}
     if as_json:
         rows = [{"file": path, **verdict._asdict()} for path, verdict in verdicts.items()]
-        click.echo(json.dumps(rows, indent=1, ensure_ascii=False, default=float))
+        text = json.dumps(rows, indent=1, ensure_ascii=False, default=float)
+        click.echo(text.encode(errors="replace").decode())  # half a character cannot be printed
     else:
         for path, verdict in verdicts.items():
             click.echo(verdict.line(path))

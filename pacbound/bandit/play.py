@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 import time
-import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +18,7 @@ from pacbound.bandit.problem import Problem
 from pacbound.bandit.run import Run, best_fixed_arm
 from pacbound.bandit.settings import AgentSettings
 from pacbound.bandit.stream import State, prefixed, under
+from pacbound.data.npz import read_all_arrays
 from pacbound.errors import BadInput, unknown_name
 from pacbound.files import ensure_writable, write_whole
 
@@ -190,13 +189,7 @@ def _unreadable(path: Path) -> UnreadableState:
 def _load(path: Path, identity: dict[str, Any]) -> State:
     """The state of the same run; that of another one is refused, with what differs."""
     try:
-        content = io.BytesIO(path.read_bytes())
-        with zipfile.ZipFile(content) as archive:
-            if archive.testzip() is not None:
-                raise ValueError
-        content.seek(0)
-        with np.load(content, allow_pickle=False) as arrays:
-            state = {name: arrays[name] for name in arrays.files}
+        state: State = read_all_arrays(path)
         found = json.loads(str(state.pop("identity")))
         if found["format"] != FORMAT:
             raise ValueError

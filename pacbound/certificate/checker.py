@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import os
 import re
 import sys
 from collections.abc import Callable, Sequence
@@ -232,9 +233,10 @@ def choice(name: str, value: Any) -> Record:
     """The entry of prior.choices for a knob; ValueError for a value that is not declared."""
     width = type(value) is int and re.fullmatch(r"width\.[1-9][0-9]?", name) is not None
     declared = PREFERRED_WIDTHS if width else CHOICES.get(name, ())
-    number = float(value) if type(value) is Decimal else value  # no float is the decimal 0.7
-    if type(value) is not bool and number in declared:
-        index = declared.index(number) + 1
+    printed = [x if isinstance(x, str) else Decimal(str(x)) for x in declared]
+    number = Decimal(str(value)) if type(value) is float else value  # no float is the decimal 0.7
+    if type(value) is not bool and number in printed:
+        index = printed.index(number) + 1
     elif width and value >= 1:
         index = value + sum(preferred > value for preferred in PREFERRED_WIDTHS)
     elif name in ("seed", "depth", "split_seed") and type(value) is int and value >= 0:
@@ -293,9 +295,7 @@ def _kl(groups: list[Record], square: str, spread: str | None) -> Interval:
     for group in groups:
         d, log_det, index, value = group.parameters, group.log_det, group.index, group.value
         variance = Interval(GRID_C) / (Interval(index) / GRID_B).exp() if index else Interval(value)
-        on_grid = (
-            group.b == GRID_B and group.c == GRID_C and abs((variance / value - 1).hi) <= 1e-12
-        )
+        on_grid = (group.b, group.c) == (GRID_B, GRID_C) and abs((variance / value - 1).hi) <= 1e-12
         _require(on_grid, f"prior.variances: {value} is not number {index} of the grid")
         noise_sq, far = group.get("noise_sq", d), (Interval(200) * d).sqrt().hi
         _require(d - far <= noise_sq <= d + far + 100, f"kl.groups: noise_sq is {noise_sq} of {d}")
@@ -455,7 +455,7 @@ def check(content: str | bytes, max_risk: Decimal = Decimal(1), sha256: str = ""
         _require(risk_bound <= max_risk, f"its risk bound {risk_bound} is over {max_risk}")
         _require(sha256 in ("", c.model.checkpoint_sha256), "it is for another checkpoint")
     except Rejected as error:
-        return Verdict(False, str(error), 1)
+        return Verdict(False, str(error).encode(errors="replace").decode(), 1)
     except (ArithmeticError, RecursionError):
         return Verdict(False, "its numbers are out of range, or it is nested too deep", 1)
     except ValueError as error:  # not JSON, or not UTF-8
@@ -470,6 +470,8 @@ def check(content: str | bytes, max_risk: Decimal = Decimal(1), sha256: str = ""
 def check_file(path: str, max_risk: Decimal = Decimal(1), checkpoint: str = "") -> Verdict:
     """The verdict on a file and, with `checkpoint`, on its being for that other file."""
     try:
+        if odd := [x for x in (path, checkpoint) if os.path.exists(x) and not os.path.isfile(x)]:
+            return Verdict(False, f"{odd[0]} cannot be read: it is not a regular file", 2)
         with open(path, "rb") as stream, open(checkpoint or path, "rb") as other:
             sha256 = hashlib.file_digest(other, "sha256").hexdigest() if checkpoint else ""
             return check(stream.read(MAX_BYTES + 1), max_risk, sha256)

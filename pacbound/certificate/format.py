@@ -351,6 +351,7 @@ class Certificate:
         """Read a certificate's shape. Whether its claim holds is for the checker to say."""
         try:
             record = json.loads(text)
+            json.dumps(record, ensure_ascii=False).encode()  # no half of a character
         except (ValueError, RecursionError) as error:
             raise BadInput(f"not a certificate: {error}") from error
         return cls.from_mapping(record)

@@ -32,6 +32,7 @@ from pacbound.networks.input_map import InputMap
 from pacbound.recipes import Settings
 from pacbound.training.checkpoints import Checkpoint
 from pacbound.training.networks import network_inputs, plain_network
+from pacbound.training.tensor_file import read_tensors
 
 __all__ = [
     "description_path",
@@ -167,15 +168,23 @@ def load_exported(
     """
     try:
         description = json.loads(description_path(target).read_bytes())
-        weights = torch.load(target, weights_only=True)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise BadInput(f"cannot read {target} and its description: {error}") from error
-    if description.get("format") != FORMAT:
+    weights = read_tensors(target, "network of pacbound")
+    if not isinstance(description, dict) or description.get("format") != FORMAT:
         raise BadInput(f"{description_path(target)} is not of the format {FORMAT}")
-    if tensors_digest(weights) != description["weights_sha256"]:
-        raise BadInput(f"{target} is not the network that {description_path(target)} describes")
-    settings = Settings.from_mapping(description["settings"])
-    shape, classes = tuple(description["input_shape"]), description["classes"]
+    other = BadInput(f"{target} is not the network that {description_path(target)} describes")
+    try:
+        if tensors_digest(weights) != description["weights_sha256"]:
+            raise other
+        settings = Settings.from_mapping(description["settings"])
+        shape, classes = tuple(description["input_shape"]), description["classes"]
+        with torch.device("meta"):  # the sizes, before memory is taken for them
+            described = dict(plain_network(settings, shape, classes, module).named_parameters())
+        if {k: v.shape for k, v in described.items()} != {k: v.shape for k, v in weights.items()}:
+            raise other
+    except (AttributeError, KeyError, TypeError, RuntimeError, OverflowError) as error:
+        raise other from error
     network = plain_network(settings, shape, classes, module)
     network.load_state_dict(weights)
 

@@ -67,7 +67,7 @@ from pacbound.recipes import Settings
 from pacbound.recipes.choices import declared_trials, prior_choices
 from pacbound.recipes.commands import train_command
 from pacbound.seeds import derive
-from pacbound.training.checkpoints import Checkpoint, restore_posterior
+from pacbound.training.checkpoints import Checkpoint, ensure_sizes, restore_posterior
 from pacbound.training.learned_prior import learn_prior, prior_settings
 from pacbound.training.log import TrainingLog, log_path
 from pacbound.training.networks import network_inputs
@@ -352,6 +352,7 @@ def posterior_of(
     settings = checkpoint.settings
     if (settings.prior_fraction > 0) != (learned is not None):
         raise BadInput("the checkpoint's settings and its prior differ on whether it was learned")
+    ensure_sizes(checkpoint, module)
     problem = build(settings, data, module, learned)
     if problem.prior_sha256 != checkpoint.prior_sha256:
         made = f"prior's seed {settings.prior_seed} does" if learned is None else "weights do"

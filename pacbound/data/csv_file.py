@@ -8,13 +8,18 @@ from pathlib import Path
 from pacbound.data.dataset import Dataset
 from pacbound.data.table import table
 from pacbound.errors import BadInput
+from pacbound.memory import ensure_memory
 
-__all__ = ["read_csv"]
+__all__ = ["MOST_COLUMNS", "TIMES", "read_csv"]
+
+MOST_COLUMNS = 100_000
+TIMES = 10  # the memory of a table's cells as texts, by the size of the file
 
 
 def read_csv(path: Path, label: str) -> Dataset:
     """The data set in a file of comma-separated columns with a header."""
     try:
+        ensure_memory(TIMES * path.stat().st_size, str(path))
         with path.open(encoding="utf-8-sig", newline="") as stream:
             reader = csv.reader(stream, strict=True)
             header = [name.strip() for name in next(reader, [])]
@@ -36,11 +41,15 @@ def read_csv(path: Path, label: str) -> Dataset:
 def _check_header(path: Path, header: list[str]) -> None:
     if not header:
         raise BadInput(f"{path} is empty; give a header and rows")
+    if len(header) > MOST_COLUMNS:
+        raise BadInput(f"{path} has {len(header)} columns; {MOST_COLUMNS} are the most")
+    seen: set[str] = set()
     for place, name in enumerate(header):
         if not name:
             raise BadInput(
                 f"{path}: column {place + 1} has no name (the rows' numbers?); they could tell the "
                 "label: leave it out, or name it"
             )
-        if name in header[:place]:
+        if name in seen:
             raise BadInput(f"{path}: two columns are named '{name}'")
+        seen.add(name)

@@ -22,13 +22,16 @@ IMAGES_LABELS = (
 """The four files that MNIST and everything in its format consist of."""
 
 _UINT8 = 0x08  # the format's code for unsigned bytes, the only type these data sets use
+_MOST_DIMENSIONS = 4
 
 
 def decode_idx(content: bytes, where: str) -> NDArray[np.uint8]:
     """The array in an idx file; `where` names the file in errors."""
-    if len(content) < 4 or content[:2] != b"\0\0" or content[2] != _UINT8 or content[3] == 0:
+    if len(content) < 4 or content[:2] != b"\0\0" or content[2] != _UINT8:
         raise BadInput(f"{where} is not an idx file of bytes; get the file again")
     dimensions = content[3]
+    if not 1 <= dimensions <= _MOST_DIMENSIONS:
+        raise BadInput(f"{where} has {dimensions} dimensions; get the file again")
     header = 4 + 4 * dimensions
     if len(content) < header:
         raise BadInput(f"{where} ends inside its header; get the file again")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import zipfile
 import zlib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,10 +15,15 @@ from numpy.typing import NDArray
 from pacbound.data.arrays import dataset_of
 from pacbound.data.dataset import Dataset
 from pacbound.errors import BadInput
+from pacbound.memory import ensure_memory
 
-__all__ = ["read_arrays", "read_npz"]
+__all__ = ["UNREADABLE", "read_all_arrays", "read_arrays", "read_npz"]
 
-_UNREADABLE = (OSError, ValueError, EOFError, RuntimeError, MemoryError, zlib.error)
+UNREADABLE = (
+    *(OSError, ValueError, EOFError, KeyError, RuntimeError, MemoryError),
+    *(zlib.error, zipfile.BadZipFile),
+)
+"""What reading arrays from a file that has none may raise."""
 
 
 def read_npz(path: Path) -> Dataset:
@@ -35,17 +41,57 @@ def read_arrays(
     how = f"numpy.savez(FILE, {', '.join(f'{key}=…' for key in needed)})"
     try:
         with path.open("rb") as stream:
-            # Pickled objects could run code, so they are refused.
-            file = np.load(stream, allow_pickle=False)
-            if not isinstance(file, np.lib.npyio.NpzFile):
+            if stream.read(len(np.lib.format.MAGIC_PREFIX)) == np.lib.format.MAGIC_PREFIX:
                 raise BadInput(f"{path} is a single array; save it with {how}")
-            arrays = {key: file[key] for key in (*needed, *optional) if key in file}
-    except (*_UNREADABLE, zipfile.BadZipFile) as error:
-        raise BadInput(f"cannot read {path} as .npz: {error}; save it with numpy.savez") from error
-    for key, array in arrays.items():
-        if not isinstance(array, np.ndarray):  # a member that is no array comes as bytes
-            raise BadInput(f"{path}: {key} is not an array; save it with numpy.savez")
+        with zipfile.ZipFile(path) as archive:
+            names = set(archive.namelist())
+            for key in names & {*needed, *optional}:
+                raise BadInput(f"{path}: {key} is not an array; save it with {how}")
+            present = [key for key in (*needed, *optional) if f"{key}.npy" in names]
+            arrays = _arrays(path, archive, present)
+    except UNREADABLE as error:
+        raise BadInput(
+            f"cannot read {path} as .npz: {str(error)[:200]}; save it with {how}"
+        ) from error
     for key in needed:
         if key not in arrays:
             raise BadInput(f"{path} has no array '{key}'; save it with {how}")
     return arrays
+
+
+def read_all_arrays(path: Path) -> dict[str, NDArray[Any]]:
+    """Every array of a file that pacbound wrote."""
+    with path.open("rb") as stream, zipfile.ZipFile(stream) as archive:
+        return _arrays(path, archive, [x.removesuffix(".npy") for x in archive.namelist()])
+
+
+def _arrays(path: Path, archive: zipfile.ZipFile, keys: Sequence[str]) -> dict[str, NDArray[Any]]:
+    """The arrays, when what they say of their sizes is true and there is memory for them."""
+    total = 0
+    for key in keys:
+        record = archive.getinfo(f"{key}.npy")
+        with archive.open(record) as member:
+            shape, _, dtype = _header(member)
+            if dtype.hasobject:  # pickled objects could run code
+                raise ValueError(f"{key} is an array of objects")
+            size = math.prod(shape) * dtype.itemsize
+            if size != record.file_size - member.tell():
+                raise ValueError(f"{key} is said to have {size} bytes, and has others")
+        total += size
+    ensure_memory(total, str(path))
+    arrays = {}
+    for key in keys:
+        with archive.open(f"{key}.npy") as member:
+            arrays[key] = np.lib.format.read_array(member, allow_pickle=False)
+    return arrays
+
+
+def _header(member: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    version = np.lib.format.read_magic(member)
+    readers = {
+        (1, 0): np.lib.format.read_array_header_1_0,
+        (2, 0): np.lib.format.read_array_header_2_0,
+    }
+    if version not in readers:
+        raise ValueError("it is of another version")
+    return readers[version](member)

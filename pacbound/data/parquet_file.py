@@ -5,11 +5,15 @@ from __future__ import annotations
 import importlib.util
 from pathlib import Path
 
+from pacbound.data.csv_file import MOST_COLUMNS
 from pacbound.data.dataset import Dataset
 from pacbound.data.table import table
 from pacbound.errors import BadInput
+from pacbound.memory import ensure_memory
 
 __all__ = ["read_parquet"]
+
+CELL = 32  # bytes of a number in a list of Python
 
 
 def read_parquet(path: Path, label: str) -> Dataset:
@@ -19,6 +23,10 @@ def read_parquet(path: Path, label: str) -> Dataset:
     from pyarrow import ArrowException, parquet
 
     try:
+        described = parquet.read_metadata(path)
+        if described.num_columns > MOST_COLUMNS:
+            raise BadInput(f"{path} has {described.num_columns} columns; {MOST_COLUMNS} at most")
+        ensure_memory(CELL * described.num_rows * described.num_columns, str(path))
         found = parquet.read_table(path)
         columns = dict(zip(found.column_names, (c.to_pylist() for c in found.columns), strict=True))
     except (OSError, ValueError, ArrowException) as error:

@@ -47,7 +47,7 @@ def decode_data_frame(content: bytes, where: str) -> list[Column]:
         frames = _Reader(plain, len(_MAGIC) + _VERSIONS).item()
         return [_column(column) for column in next(iter(frames.values())).content]
     except (
-        *(lzma.LZMAError, EOFError, struct.error, StopIteration),
+        *(lzma.LZMAError, EOFError, MemoryError, struct.error, StopIteration),
         *(AttributeError, IndexError, KeyError, TypeError, ValueError),
     ) as error:
         raise SourceFailed(f"{where} is not a data frame of R: {error}") from error

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pacbound.bounds import binomial
+from pacbound.bounds import chernoff
 from pacbound.certificate.checker import FACTORS
 from pacbound.certificate.format import Certificate, LearnedCenter
 from pacbound.errors import BadInput
@@ -44,7 +44,7 @@ def explain(certificate: Certificate) -> Explanation:
             remedies=tuple(remedies(certificate)),
             warnings=tuple(_warnings(certificate)),
         )
-    except (ArithmeticError, LookupError, StopIteration, TypeError, ValueError) as error:
+    except (ArithmeticError, LookupError, RuntimeError, TypeError, ValueError) as error:
         raise BadInput(f"the certificate's figures cannot be explained: {error}") from error
 
 
@@ -133,7 +133,7 @@ def _warnings(certificate: Certificate) -> list[str]:
         found.append(f"The claim is larger than its own figures imply, {percent_up(implied)} %.")
     held_out = certificate.also.held_out
     if held_out is not None and held_out.errors:
-        lowest = 1 - binomial.upper_limit(held_out.n - held_out.errors, held_out.n, RARE)
+        lowest = 1 - chernoff.risk_limit(held_out.n - held_out.errors, held_out.n, RARE)
         if lowest > claim.risk_bound:
             found.append(
                 f"The {held_out.errors} errors in {held_out.n} held-out examples contradict the "

@@ -114,7 +114,7 @@ def read_training_log(path: Path | str) -> TrainingLog:
     if last.strip():
         try:
             json.loads(last)
-        except ValueError:
+        except (ValueError, RecursionError):
             return TrainingLog(path, tuple(rows))
         _add(rows, _epoch(last, f"{path}, line {len(lines) + 1}"))
     return TrainingLog(path, tuple(rows))

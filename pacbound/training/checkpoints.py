@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 import math
-import pickle
-import warnings
 from dataclasses import asdict, dataclass
+from itertools import pairwise
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from pacbound.errors import BadInput
 from pacbound.files import write_whole
 from pacbound.networks.stochastic import StochasticNetwork
+from pacbound.posteriors import posterior_named
 from pacbound.recipes import Settings
 from pacbound.training.learned_prior import LearnedPrior
+from pacbound.training.networks import plain_network
+from pacbound.training.tensor_file import read_tensors
 
-__all__ = ["Checkpoint", "restore_posterior"]
+__all__ = ["Checkpoint", "ensure_sizes", "restore_posterior"]
 
 FORMAT = "pacbound-checkpoint/1"
 MOST_THREADS = 1024
+LONGEST = 300  # characters of a refusal
 FIELDS = {"format", "settings", "data", "prior_sha256", "epoch", "posterior", "training"}
 
 
@@ -58,31 +61,25 @@ class Checkpoint:
 
     @classmethod
     def load(cls, path: Path) -> Checkpoint:
-        """Read a checkpoint; a pickle that asks for anything but tensors is refused, not run."""
-        try:
-            with path.open("rb") as stream:
-                content = _parse(stream, path)
-        except OSError as error:
-            raise BadInput(f"cannot read {path}: {error.strerror or error}") from error
+        """Read a checkpoint; one that asks for anything but tensors is refused, not run."""
+        content = read_tensors(path, "pacbound checkpoint")
         if not isinstance(content, dict) or content.get("format") != FORMAT:
             raise BadInput(f"{path} is not a pacbound checkpoint of format {FORMAT}")
         expected = FIELDS | {"learned_prior"} & set(content)
         if set(content) != expected:
             odd = ", ".join(sorted(map(str, set(content) ^ expected)))
-            raise BadInput(f"{path}: missing or unknown fields: {odd}")
+            raise BadInput(f"{path}: missing or unknown fields: {_one_line(odd)}")
         if not isinstance(content["settings"], dict) or not _describes_data(content["data"]):
             raise BadInput(f"{path}: its settings or its data description cannot be read")
         posterior = content["posterior"]
-        if not isinstance(posterior, dict) or not all(
-            isinstance(value, Tensor) for value in posterior.values()
-        ):
+        if not _named_tensors(posterior):
             raise BadInput(f"{path}: its posterior is not a set of named tensors")
         if not isinstance(content["epoch"], int) or not isinstance(content["prior_sha256"], str):
             raise BadInput(f"{path}: its epoch or its prior digest cannot be read")
         try:
             settings = Settings.from_mapping(content["settings"])
         except BadInput as error:
-            raise BadInput(f"{path}: {error}") from error
+            raise BadInput(f"{path}: {_one_line(str(error))}") from error
         return cls(
             settings=settings,
             data=content["data"],
@@ -92,17 +89,6 @@ class Checkpoint:
             training=content["training"],
             learned_prior=_learned(content.get("learned_prior"), path),
         )
-
-
-def _parse(stream: BinaryIO, path: Path) -> Any:
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # a refusal is one line
-            return torch.load(stream, map_location="cpu", weights_only=True)
-    except Exception as error:  # a hostile file can make the reader fail in any way
-        asks = isinstance(error, pickle.UnpicklingError) and "weights_only" in str(error)
-        why = "it asks to run code" if asks else "it is truncated or of another kind"
-        raise BadInput(f"{path} is not a pacbound checkpoint: {why}") from error
 
 
 def _learned(content: Any, path: Path) -> LearnedPrior | None:
@@ -115,17 +101,60 @@ def _learned(content: Any, path: Path) -> LearnedPrior | None:
     if not 1 <= content["threads"] <= MOST_THREADS:
         raise BadInput(f"{path}: its learned prior was trained with {content['threads']} threads")
     numbers = [float(x) if type(x) is float else math.nan for x in content["variances"]]
-    tensors = content["center"].values()
-    if not all(isinstance(x, Tensor) and torch.isfinite(x).all() for x in tensors) or not all(
-        0 < x < math.inf for x in numbers
-    ):
+    center = content["center"]
+    finite = _named_tensors(center) and all(torch.isfinite(x).all() for x in center.values())
+    if not finite or not all(0 < x < math.inf for x in numbers):
         raise BadInput(f"{path}: its learned prior is not of finite tensors and variances")
     return LearnedPrior(**content)
+
+
+def _one_line(text: str) -> str:
+    return "".join(x if x.isprintable() else "?" for x in text[:LONGEST])
+
+
+def _named_tensors(tensors: object) -> bool:
+    return isinstance(tensors, dict) and all(
+        isinstance(name, str) and isinstance(value, Tensor) for name, value in tensors.items()
+    )
 
 
 def _describes_data(data: object) -> bool:
     kinds = {"name": str, "sha256": str, "m": int, "classes": int, "input_shape": list}
     return isinstance(data, dict) and {k: type(v) for k, v in data.items()} == kinds
+
+
+def ensure_sizes(checkpoint: Checkpoint, module: nn.Module | None = None) -> None:
+    """Refuse settings whose network would take more memory than the tensors that came with them.
+
+    Arguments:
+        module: The user's own network, where the checkpoint is of one.
+    """
+    settings, data = checkpoint.settings, checkpoint.data
+    held = sum(value.numel() for value in checkpoint.posterior.values())
+    absurd = BadInput("the checkpoint's settings ask for a larger network than it has weights for")
+    if max(len(settings.hidden), settings.flow_steps) > len(checkpoint.posterior) + 1:
+        raise absurd
+    shape, classes = tuple(data["input_shape"]), data["classes"]
+    flow, steps = settings.flow_hidden, settings.flow_steps
+    try:
+        with torch.device("meta"):  # where nothing has memory
+            plain = plain_network(settings, shape, classes, module)
+            needed = sum(value.numel() for value in plain.parameters())
+            if needed <= held and settings.posterior != "k-nonlinear":
+                center = {name: value.detach() for name, value in plain.named_parameters()}
+                family = posterior_named(settings.posterior)
+                network = StochasticNetwork(plain, center, family, settings.initial_scale)
+                needed = sum(value.numel() for value in network.state_dict().values())
+    except (RuntimeError, TypeError, OverflowError) as error:  # sizes that no tensor can have
+        raise absurd from error
+    if settings.posterior == "k-nonlinear" and needed <= held:
+        # Each step has matrices from a side of a weight to the hidden units and back, in a coupling
+        # of a half of it.
+        widest = max(side for value in plain.parameters() for side in value.shape)
+        sizes = [widest // 2, *flow, widest // 2]
+        needed = max(needed, steps * sum(a * b for a, b in pairwise(sizes)) // 4)
+    if needed > held:
+        raise absurd
 
 
 def restore_posterior(network: StochasticNetwork, posterior: dict[str, Tensor]) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import time
-import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
@@ -32,6 +31,7 @@ from pacbound.training.augmentation import augmented
 from pacbound.training.averaging import PolyakAverage
 from pacbound.training.networks import network_inputs, plain_network
 from pacbound.training.schedules import SCHEDULES
+from pacbound.training.tensor_file import read_tensors
 
 __all__ = ["LearnedPrior", "PriorStep", "learn_prior", "prior_path", "prior_settings"]
 
@@ -232,10 +232,7 @@ class _Run:
     def restore(self, path: Path) -> int:
         """Continue from a file of the same settings and examples; returns its epoch."""
         try:
-            with zipfile.ZipFile(path) as archive:  # torch does not look at the checksums
-                if archive.testzip() is not None:
-                    raise ValueError
-            content = torch.load(path, weights_only=True)
+            content = read_tensors(path, "prior (delete it to train anew)")
             if content["format"] != FORMAT or content["identity"] != self.identity:
                 raise BadInput(f"{path} is not the prior of these settings and examples")
             self.network.load_state_dict(content["network"])

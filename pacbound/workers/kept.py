@@ -51,8 +51,11 @@ class Kept:
         for line in lines:
             digest, _, text = line.partition(b" ")
             if digest == _digest(text):  # not cut short by a kill, nor damaged
-                place, number, result = json.loads(text)
-                if place == ours:
+                try:
+                    place, number, result = json.loads(text)
+                except (ValueError, TypeError, RecursionError):
+                    continue  # nothing that `add` wrote
+                if place == ours and type(number) is int:
                     results[number] = result
         return results
 

@@ -678,6 +678,14 @@ def test_every_declared_fraction_is_accepted_as_it_is_written(fraction: float) -
     assert checker.check(certificate.to_json()).reason == ""
 
 
+def test_a_fraction_that_is_only_close_to_a_declared_one_has_no_price() -> None:
+    """At its tie it would give another split for the same price."""
+    certificate = issue(dataclasses.replace(CHOSEN["learned"], fraction=0.7)).to_json()
+    forgery = certificate.replace('"value": 0.7', '"value": 0.70000000000000000001')
+    assert forgery != certificate
+    assert "is not a declared value of prior_fraction" in reason(forgery)
+
+
 # Votes
 
 

@@ -97,6 +97,43 @@ def test_links_are_not_followed(tmp_path):
         read_members(tmp_path / "archive", ["data/a"])
 
 
+@pytest.mark.parametrize("name", ["/data/a", "../data/a", "data/../../a", "./../data/a"])
+def test_paths_out_of_the_archive_lead_nowhere(tmp_path, name):
+    """Only an exact name is read, whatever else an archive holds, and nothing is written."""
+    inside = tmp_path / "cache"
+    inside.mkdir()
+    with tarfile.open(inside / "tar", "w:gz") as tar:
+        info = tarfile.TarInfo(name)
+        info.size = 3
+        tar.addfile(info, io.BytesIO(b"odd"))
+        for kind in (tarfile.CHRTYPE, tarfile.BLKTYPE, tarfile.FIFOTYPE, tarfile.DIRTYPE):
+            info = tarfile.TarInfo("data/a")
+            info.type = kind
+            tar.addfile(info)
+    with zipfile.ZipFile(inside / "zip", "w") as archive:
+        archive.writestr(name, b"odd")
+    for archive in ("tar", "zip"):
+        with pytest.raises(SourceFailed, match="has no file data/a"):
+            read_members(inside / archive, ["data/a"])
+    assert [path.name for path in tmp_path.iterdir()] == ["cache"]
+    assert sorted(path.name for path in inside.iterdir()) == ["tar", "zip"]
+
+
+@pytest.mark.parametrize("size", [-60, -1, 10**9])
+def test_a_member_of_an_absurd_size_neither_loops_nor_takes_memory(tmp_path, size):
+    header = f"{'odd':<16}{0:<12}{0:<6}{0:<6}{100644:<8}{size:<10}`\n".encode()
+    (tmp_path / "archive").write_bytes(b"!<arch>\n" + header)
+    with pytest.raises(SourceFailed, match=r"no data\.tar"):
+        read_members(tmp_path / "archive", ["data/a"])
+
+
+def test_a_name_that_never_ends_is_given_up(tmp_path):
+    with tarfile.open(tmp_path / "archive", "w:gz", format=tarfile.GNU_FORMAT) as tar:
+        tar.addfile(tarfile.TarInfo("a" * 10**6))
+    with pytest.raises(SourceFailed, match="absurd size"):
+        read_members(tmp_path / "archive", ["data/a"])
+
+
 @pytest.mark.skipif(not shutil.which("dpkg-deb"), reason="needs dpkg-deb to make the package")
 def test_a_package_compressed_with_zstd(tmp_path):
     tree = tmp_path / "tree"

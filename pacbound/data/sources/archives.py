@@ -24,12 +24,28 @@ __all__ = ["LARGEST_FILE", "Readable", "gunzip", "read_members", "read_tarball"]
 LARGEST_FILE = 1 << 29
 """Several times the largest file of any data set; what is larger is a mistake or an attack."""
 
-_DAMAGED = (OSError, EOFError, ValueError, RuntimeError, zlib.error, LZMAError)
+MOST_MEMBERS = 200_000
+LONGEST_NAME = 1 << 16
+
+_DAMAGED = (OSError, EOFError, ValueError, RuntimeError, MemoryError, zlib.error, LZMAError)
 _DAMAGED_ARCHIVE = (*_DAMAGED, zipfile.BadZipFile, tarfile.TarError)
 
 _GZIP_MAGIC = b"\x1f\x8b"
 _AR_MAGIC = b"!<arch>\n"
 _AR_HEADER = 60
+
+
+class _Member(tarfile.TarInfo):
+    """A member whose name, which comes as a member of its own, is not endless."""
+
+    def _proc_member(self, archive: tarfile.TarFile) -> tarfile.TarInfo:
+        about_the_next = self.type not in tarfile.SUPPORTED_TYPES or self.type in (
+            *(tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK),
+            *(tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE),
+        )
+        if self.size < 0 or (about_the_next and self.size > LONGEST_NAME):
+            raise SourceFailed("the archive has a member with an absurd size")
+        return super()._proc_member(archive)  # type: ignore[misc,no-any-return]
 
 
 class Readable(Protocol):
@@ -77,7 +93,7 @@ def read_tarball(stream: Readable, names: Sequence[str], where: str) -> dict[str
     Reading ends with the last of them, and memory never holds the tarball itself.
     """
     try:
-        with tarfile.open(fileobj=cast(IO[bytes], stream), mode="r|gz") as archive:
+        with tarfile.open(fileobj=cast(IO[bytes], stream), mode="r|gz", tarinfo=_Member) as archive:
             found = _chosen(archive, names)
     except (*_DAMAGED, tarfile.TarError) as error:
         raise SourceFailed(f"{where} is damaged: {error}") from error
@@ -99,13 +115,15 @@ def _from_zip(stream: IO[bytes], names: Sequence[str]) -> dict[str, bytes]:
 
 
 def _from_tar(stream: IO[bytes], names: Sequence[str]) -> dict[str, bytes]:
-    with tarfile.open(fileobj=stream, mode="r:*") as archive:
+    with tarfile.open(fileobj=stream, mode="r:*", tarinfo=_Member) as archive:
         return _chosen(archive, names)
 
 
 def _chosen(archive: tarfile.TarFile, names: Sequence[str]) -> dict[str, bytes]:
     found: dict[str, bytes] = {}
-    for entry in archive:
+    for number, entry in enumerate(archive):
+        if number >= MOST_MEMBERS:
+            raise SourceFailed(f"the archive has more than {MOST_MEMBERS} members")
         name = entry.name.removeprefix("./")
         # Links are never followed: only plain files have content.
         if name in names and entry.isreg():
@@ -126,12 +144,15 @@ def _read_bounded(member: Readable, name: str) -> bytes:
 
 def _from_deb(archive: Path, stream: IO[bytes], names: Sequence[str]) -> dict[str, bytes]:
     """A Debian package is an `ar` archive whose member data.tar.* holds the files."""
+    whole = stream.seek(0, io.SEEK_END)
     stream.seek(len(_AR_MAGIC))
     while len(header := stream.read(_AR_HEADER)) == _AR_HEADER:
         member = header[:16].decode("ascii", "replace").strip().rstrip("/")
         try:
             size = int(header[48:58])
         except ValueError:
+            break
+        if not 0 <= size <= whole - stream.tell():
             break
         if member in ("data.tar", "data.tar.xz", "data.tar.gz", "data.tar.bz2"):
             return _from_tar(io.BytesIO(stream.read(size)), names)
@@ -145,6 +166,16 @@ def _decompressed_by_dpkg(archive: Path) -> bytes:
     """The tar inside a Debian package whose compression Python cannot read (zstd)."""
     command = ["dpkg-deb", "--fsys-tarfile", str(archive.resolve())]
     try:
-        return subprocess.run(command, capture_output=True, check=True, timeout=60).stdout
-    except (OSError, subprocess.SubprocessError) as error:
+        with subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        ) as process:
+            assert process.stdout is not None  # it is a pipe
+            try:
+                content = _read_bounded(process.stdout, archive.name)
+            finally:
+                process.stdout.close()  # which ends a process that has not written all
+        if process.returncode:
+            raise SourceFailed(f"dpkg-deb cannot read {archive.name}")
+    except OSError as error:
         raise SourceFailed(f"dpkg-deb cannot read {archive.name}") from error
+    return content

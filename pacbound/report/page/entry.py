@@ -46,6 +46,8 @@ class Entry:
 
 def read_entry(name: str, path: Path, logs: Path | None = None) -> Entry:
     """Check a file; with `logs`, look for its training log as if it lay in that folder."""
+    if path.exists() and not path.is_file():
+        return Entry(name, path, "unreadable", "cannot be read: it is not a regular file")
     try:
         with path.open("rb") as stream:
             content = stream.read(MAX_BYTES + 1)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ import numpy as np
 from pacbound import __version__
 from pacbound.bandit.problem import Problem
 from pacbound.bandit.run import Run, best_fixed_arm
+from pacbound.data.npz import UNREADABLE, read_all_arrays
 from pacbound.errors import BadInput
 from pacbound.files import file_digest, write_whole
 
@@ -92,9 +92,9 @@ def check(folder: Path, record: dict[str, Any]) -> None:
     try:
         if file_digest(path) != record["run_sha256"]:
             raise BadInput("its result is of another run.npz")
-        with np.load(path, allow_pickle=False) as arrays:
-            arms, regret = arrays["arms"], arrays["regret"]
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+        arrays = read_all_arrays(path)
+        arms, regret = arrays["arms"], arrays["regret"]
+    except UNREADABLE as error:
         raise BadInput(f"{path} cannot be read") from error
     normalized = 100 * record["regret"] / record["uniform_regret"]
     fits = (

@@ -1,0 +1,60 @@
+"""The recorded run: `python tests/fuzz/run.py CERTIFICATES [CHECKPOINTS] [SEED]`."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+
+from fuzzed_certificates import Outcome, fuzz_certificates
+from fuzzed_checkpoints import fuzz_checkpoints
+
+PART = 2500  # mutants with one seed
+PROCESSES = 4
+
+
+def show(title: str, outcome: Outcome, seconds: float) -> bool:
+    """Print the counts; whether nothing is wrong."""
+    print(f"{title}: {outcome.counts.total() - outcome.counts['explained']} in {seconds:.0f} s")
+    for kind, count in sorted(outcome.counts.items()):
+        print(f"  {count:7d}  {kind}")
+    print(f"  slowest: {outcome.slowest:.2f} s")
+    for complaint in outcome.complaints[:40]:
+        print(f"  WRONG: {complaint[:400]}")
+    print(f"  {len(outcome.complaints)} complaints", flush=True)
+    return not outcome.complaints
+
+
+def in_parts(fuzz: Callable[[int, int], Outcome], count: int, seed: int) -> Outcome:
+    """The work in parts, each with a seed of its own, whatever the number of processes."""
+    sizes = [min(PART, count - first) for first in range(0, count, PART)]
+    total = Outcome()
+    with ProcessPoolExecutor(PROCESSES) as pool:
+        seeds = [1000 * seed + part for part in range(len(sizes))]
+        for done, outcome in enumerate(pool.map(fuzz, sizes, seeds), 1):
+            total.counts += outcome.counts
+            total.slowest = max(total.slowest, outcome.slowest)
+            total.complaints += outcome.complaints
+            print(f"part {done} of {len(sizes)}", *outcome.complaints, sep="\n  ", flush=True)
+    return total
+
+
+def main() -> int:
+    """Fuzz both readers; 1 if there is anything to complain about."""
+    given = [int(argument) for argument in sys.argv[1:]]
+    certificates, checkpoints, seed = [*given, *(100_000, 20_000, 0)[len(given) :]]
+    start, good = time.monotonic(), True
+    for title, fuzz, count in (
+        ("certificates", fuzz_certificates, certificates),
+        ("checkpoints", fuzz_checkpoints, checkpoints),
+    ):
+        if count:
+            outcome = in_parts(fuzz, count, seed)
+            good &= show(title, outcome, time.monotonic() - start)
+        start = time.monotonic()
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
