@@ -112,6 +112,8 @@ def _content(stream: BinaryIO) -> Any:
         if not stored or not fits or len(set(archive.namelist())) < len(records):
             raise ValueError("its records do not fit into it")
         root, _, name = records[0].filename.partition("/")
+        if not all(x.startswith(f"{root}/") and ".." not in x for x in archive.namelist()):
+            raise ValueError("it has a record outside its folder")
         if name != "data.pkl" or records[0].file_size > LARGEST_PICKLE:
             raise ValueError("it does not begin with a pickle")
         if archive.read(f"{root}/byteorder") != sys.byteorder.encode():
