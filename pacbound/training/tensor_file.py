@@ -123,12 +123,13 @@ def _content(stream: BinaryIO) -> Any:
     return _finished(content, 0, [MOST_PARTS])
 
 
-class _Reader(pickle._Unpickler):  # type: ignore[name-defined,misc]  # the one in Python, not in C
+class _Reader(pickle._Unpickler):  # the one in Python, not in C
     """Unpickles containers and tensors; its names are only ever compared."""
 
+    stack: list[Any]  # what the opcodes work on
+
     dispatch: ClassVar[dict[int, Callable[[Any], None]]] = {
-        code[0]: pickle._Unpickler.dispatch[code[0]]  # type: ignore[attr-defined]
-        for code in OPCODES
+        code[0]: pickle._Unpickler.dispatch[code[0]] for code in OPCODES
     }
 
     def __init__(self, archive: zipfile.ZipFile, root: str) -> None:
