@@ -112,6 +112,8 @@ def _content(stream: BinaryIO) -> Any:
         if not stored or not fits or len(set(archive.namelist())) < len(records):
             raise ValueError("its records do not fit into it")
         root, _, name = records[0].filename.partition("/")
+        if not all(x.startswith(f"{root}/") and ".." not in x for x in archive.namelist()):
+            raise ValueError("it has a record outside its folder")
         if name != "data.pkl" or records[0].file_size > LARGEST_PICKLE:
             raise ValueError("it does not begin with a pickle")
         if archive.read(f"{root}/byteorder") != sys.byteorder.encode():
@@ -121,12 +123,13 @@ def _content(stream: BinaryIO) -> Any:
     return _finished(content, 0, [MOST_PARTS])
 
 
-class _Reader(pickle._Unpickler):  # type: ignore[name-defined,misc]  # the one in Python, not in C
+class _Reader(pickle._Unpickler):  # the one in Python, not in C
     """Unpickles containers and tensors; its names are only ever compared."""
 
+    stack: list[Any]  # what the opcodes work on
+
     dispatch: ClassVar[dict[int, Callable[[Any], None]]] = {
-        code[0]: pickle._Unpickler.dispatch[code[0]]  # type: ignore[attr-defined]
-        for code in OPCODES
+        code[0]: pickle._Unpickler.dispatch[code[0]] for code in OPCODES
     }
 
     def __init__(self, archive: zipfile.ZipFile, root: str) -> None:
