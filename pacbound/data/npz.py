@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import math
 import zipfile
 import zlib
@@ -60,8 +61,9 @@ def read_arrays(
 
 
 def read_all_arrays(path: Path) -> dict[str, NDArray[Any]]:
-    """Every array of a file that pacbound wrote."""
-    with path.open("rb") as stream, zipfile.ZipFile(stream) as archive:
+    """Every array of a file that pacbound wrote; OSError only where it cannot be read at all."""
+    content = path.read_bytes()  # in memory, a damaged archive cannot ask for impossible places
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
         return _arrays(path, archive, [x.removesuffix(".npy") for x in archive.namelist()])
 
 

@@ -25,6 +25,7 @@ __all__ = ["Checkpoint", "ensure_sizes", "restore_posterior"]
 FORMAT = "pacbound-checkpoint/1"
 MOST_THREADS = 1024
 LONGEST = 300  # characters of a refusal
+HARMLESS = 1_000_000  # numbers that may be asked for: what does not fit is told by its name then
 FIELDS = {"format", "settings", "data", "prior_sha256", "epoch", "posterior", "training"}
 
 
@@ -131,6 +132,7 @@ def ensure_sizes(checkpoint: Checkpoint, module: nn.Module | None = None) -> Non
     """
     settings, data = checkpoint.settings, checkpoint.data
     held = sum(value.numel() for value in checkpoint.posterior.values())
+    most = max(held, HARMLESS)
     absurd = BadInput("the checkpoint's settings ask for a larger network than it has weights for")
     if max(len(settings.hidden), settings.flow_steps) > len(checkpoint.posterior) + 1:
         raise absurd
@@ -140,20 +142,20 @@ def ensure_sizes(checkpoint: Checkpoint, module: nn.Module | None = None) -> Non
         with torch.device("meta"):  # where nothing has memory
             plain = plain_network(settings, shape, classes, module)
             needed = sum(value.numel() for value in plain.parameters())
-            if needed <= held and settings.posterior != "k-nonlinear":
+            if needed <= most and settings.posterior != "k-nonlinear":
                 center = {name: value.detach() for name, value in plain.named_parameters()}
                 family = posterior_named(settings.posterior)
                 network = StochasticNetwork(plain, center, family, settings.initial_scale)
                 needed = sum(value.numel() for value in network.state_dict().values())
     except (RuntimeError, TypeError, OverflowError) as error:  # sizes that no tensor can have
         raise absurd from error
-    if settings.posterior == "k-nonlinear" and needed <= held:
+    if settings.posterior == "k-nonlinear" and needed <= most:
         # Each step has matrices from a side of a weight to the hidden units and back, in a coupling
         # of a half of it.
         widest = max(side for value in plain.parameters() for side in value.shape)
         sizes = [widest // 2, *flow, widest // 2]
         needed = max(needed, steps * sum(a * b for a, b in pairwise(sizes)) // 4)
-    if needed > held:
+    if needed > most:
         raise absurd
 
 

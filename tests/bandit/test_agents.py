@@ -19,6 +19,7 @@ from pacbound.bandit.regression import BayesianRegression
 from pacbound.bandit.stream import Stream
 from pacbound.bounds.gaussian_kl import gaussian_kl
 from pacbound.errors import BadInput
+from pacbound.networks.share import Share
 from pacbound.seeds import derive
 
 POSTERIORS = ["point", "diag", "k-diag", "k-linear", "k-nonlinear"]
@@ -93,9 +94,9 @@ def oracle_loss(made: RewardNetwork, weight: float) -> Tensor:
         return (expected * chosen[part]).sum() / (2 * made.settings.noise**2 * BATCH)
 
     if made.network.draws_per_example():
-        hidden.begin(Prepared(made.hidden.noise), 1, BATCH)
+        hidden.begin(Prepared(made.hidden.noise), 1, Share.whole(BATCH))
         features = functional.relu(hidden(contexts))
-        output.begin(None, 1, BATCH)
+        output.begin(None, 1, Share.whole(BATCH))
         extended = functional.pad(features, (0, 1), value=1.0)
         # Noise is linear in ε, so its variance is the sum of the squares that unit vectors give.
         variance = sum(

@@ -284,7 +284,7 @@ def test_certification_defaults_are_those_of_certify() -> None:
     from pacbound.certify.issue import Request
     from pacbound.tables.pac_bayes.cell import Certification
 
-    mine = Certification().request("", 1)
+    mine = Certification().request("")
     assert mine == Request(delta=mine.delta)
     assert Certification().options() == ["--delta", "0.035"]
 

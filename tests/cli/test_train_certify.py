@@ -322,7 +322,7 @@ def test_files_that_are_no_checkpoints(
     monkeypatch.chdir(tmp_path)
     bad = tmp_path / "bad.pt"
     refused(run("certify", tmp_path / "none.pt"), "none.pt", "No such file")
-    refused(run("certify", tmp_path), "Is a directory")
+    refused(run("certify", tmp_path), "not a regular file")
     content = trained.read_bytes()
     for broken in (b"", b"hello", content[:1000], content[: len(content) // 2], content[:-1]):
         bad.write_bytes(broken)
