@@ -10,6 +10,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 from click.testing import CliRunner, Result
+from refusals import refused
 
 from pacbound.bandit.play import play
 from pacbound.bandit.problem import Problem
@@ -28,16 +29,6 @@ SET = [word for key, value in QUICK.items() for word in ("--set", f"{key}={value
 
 def run(*words: str | Path) -> Result:
     return CliRunner().invoke(cli, [str(word) for word in words])
-
-
-def refused(result: Result, *words: str) -> None:
-    """Exit code 2, and one line that says what was wrong."""
-    assert result.exit_code == 2, result.output
-    last = result.stderr.strip().splitlines()[-1]
-    assert last.startswith("Error: ")
-    for word in words:
-        assert word in last
-    assert "Traceback" not in result.output
 
 
 # bandit -------------------------------------------------------------------------------------

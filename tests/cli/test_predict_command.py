@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import torch
 from click.testing import CliRunner, Result
+from refusals import refused
 
 from pacbound.data import Dataset
 from pacbound.recipes import Settings
@@ -20,16 +21,6 @@ from pacbound_cli import cli
 
 def run(*arguments: object) -> Result:
     return CliRunner().invoke(cli, [str(a) for a in arguments])
-
-
-def refused(result: Result, *words: str) -> None:
-    """Exit code 2, and one line that says what was wrong."""
-    assert result.exit_code == 2, result.output
-    last = result.stderr.strip().splitlines()[-1]
-    assert last.startswith("Error: ")
-    for word in words:
-        assert word in last
-    assert "Traceback" not in result.output
 
 
 @pytest.fixture

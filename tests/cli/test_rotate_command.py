@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 from click.testing import CliRunner, Result
+from refusals import refused
 
 from pacbound.data import Dataset
 from pacbound.predict import Predictor
@@ -20,15 +21,6 @@ from pacbound_cli import cli
 
 def run(*arguments: object) -> Result:
     return CliRunner().invoke(cli, [str(a) for a in arguments])
-
-
-def refused(result: Result, *words: str) -> None:
-    """Exit code 2, and one line that says what was wrong."""
-    assert result.exit_code == 2, result.output
-    last = result.stderr.strip().splitlines()[-1]
-    assert last.startswith("Error: ")
-    for word in words:
-        assert word in last
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 
 import pytest
 from click.testing import CliRunner, Result
+from refusals import refused
 
 from pacbound.simulation import simulate
 from pacbound.simulation.outcome import Outcome, Simulation
@@ -18,15 +19,6 @@ SMALL = ["--shapes", "2x3,2x2,2x2x2", "--trials", 3, "--starts", 2]
 
 def run(*arguments: object) -> Result:
     return CliRunner().invoke(cli, ["simulate", *map(str, arguments)])
-
-
-def refused(result: Result, *words: str) -> None:
-    """Exit code 2, and one line that says what was wrong."""
-    assert result.exit_code == 2, result.output
-    last = result.stderr.strip().splitlines()[-1]
-    assert last.startswith("Error: ")
-    for word in words:
-        assert word in last
 
 
 def test_the_table_and_the_files(tmp_path: Path) -> None:

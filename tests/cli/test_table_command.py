@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
+from refusals import refused
 
 from pacbound.certificate.checker import check_file
 from pacbound_cli import cli
@@ -20,16 +21,6 @@ from pacbound_cli import cli
 
 def table(*arguments: str | Path) -> Result:
     return CliRunner().invoke(cli, ["table", "pac-bayes", *map(str, arguments)])
-
-
-def refused(result: Result, *words: str) -> None:
-    """Exit code 2, and one line that says what was wrong."""
-    assert result.exit_code == 2, result.output
-    last = result.stderr.strip().splitlines()[-1]
-    assert last.startswith("Error: ")
-    for word in words:
-        assert word in last
-    assert "Traceback" not in result.output
 
 
 def settings(data: Path, **more: Any) -> list[str]:
