@@ -19,6 +19,8 @@ import torch
 from click.testing import CliRunner, Result
 from refusals import refused
 
+from pacbound.networks.initializers import tensors_digest
+from pacbound.training.checkpoints import Checkpoint
 from pacbound_cli import cli
 
 SMALL = ["--set", "hidden=[8]", "--set", "batch=100", "--set", "learning_rate=0.02"]
@@ -112,11 +114,14 @@ def test_a_learned_prior_from_training_to_verify(tiny_file: Path, tmp_path: Path
     assert replayed.exit_code == 0, replayed.output
     assert "prior did not learn from" in " ".join(replayed.stdout.split())
     # The command that the certificate names makes the checkpoint again, without its files.
-    first = path.read_bytes()
+    first = Checkpoint.load(path)
     path.unlink()
     prior.unlink()
     assert run(*shlex.split(record["made"]["training_command"])[1:]).exit_code == 0
-    assert path.read_bytes() == first
+    again = Checkpoint.load(path)
+    assert again.settings == first.settings
+    assert again.prior_sha256 == first.prior_sha256
+    assert tensors_digest(again.posterior) == tensors_digest(first.posterior)
 
 
 def test_the_default_part_of_a_learned_prior_is_half(tiny_file: Path, tmp_path: Path) -> None:
