@@ -67,6 +67,14 @@ def test_only_what_is_missing_is_done(tmp_path: Path) -> None:
     assert [square for square, _ in results] == [0, 1, 4, 9, 16]
 
 
+def test_work_that_has_become_other_work_begins_anew(tmp_path: Path) -> None:
+    kept = Kept(tmp_path / "partial")
+    Sampler(kept=kept).results("counting", Squares(5))
+    for chunks in (2, 5):  # and what was begun anew is not mixed with what was there
+        results = Sampler(kept=kept).results("counting", Squares(chunks, plus=1))
+        assert [square for square, _ in results] == [1, 2, 5, 10, 17][:chunks]
+
+
 def test_other_versions_begin_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     kept = filled(tmp_path / "partial")
     monkeypatch.setattr("pacbound.workers.kept.__version__", "another")
