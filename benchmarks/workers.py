@@ -4,13 +4,15 @@
 
 One certificate of `mlp-600` on MNIST (after one epoch, where no checkpoint is given), sampled in
 one process, by two local processes, and by a Dask cluster of two workers on this machine: seconds,
-ratios, and whether the certificates are the same. Then the largest memory of certification with
+ratios, the slope of the logarithms of time and workers (−1 is ideal), and whether the certificates
+are the same. Then the largest memory of certification with
 two workers, of all its processes together.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
 import tempfile
 import threading
 import time
@@ -99,7 +101,8 @@ def main() -> None:
             distributed, on_dask = timed(cluster)
     same = all(replace(found, made=alone.made) == alone for found in (local, distributed))
     print(f"one process           {one:7.1f} s")
-    print(f"two local processes   {two:7.1f} s   {one / two:.2f} times faster")
+    slope = math.log2(two / one)
+    print(f"two local processes   {two:7.1f} s   {one / two:.2f} times faster (slope {slope:.2f})")
     print(f"two workers of Dask   {on_dask:7.1f} s   {on_dask / two - 1:+.0%} of local processes")
     print(f"the certificates are {'the same' if same else 'NOT the same'}")
     print(f"largest memory with two local processes: {peak['bytes'] / 1e9:.2f} GB")
