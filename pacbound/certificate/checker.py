@@ -450,6 +450,7 @@ def check(content: str | bytes, max_risk: Decimal = Decimal(1), sha256: str = ""
         if len(content) > MAX_BYTES:
             raise ValueError(f"larger than {MAX_BYTES >> 20} MiB")
         c = READER.decode(content.decode() if isinstance(content, bytes) else content)
+        json.dumps(c, ensure_ascii=False, default=str).encode()  # no half of a character
         _check_certificate(c)
         risk_bound, delta = Decimal(c.claim.risk_bound), Decimal(c.claim.delta)
         _require(risk_bound <= max_risk, f"its risk bound {risk_bound} is over {max_risk}")

@@ -323,13 +323,14 @@ HOSTILE = {
     "text": '"pacbound"',
     "null": "null",
     "truth": TEXT.replace('"trials": 1', '"trials": true'),
-    "control characters": TEXT.replace('"trials": 1', r'"\u001b[2J\n\ud800": 1'),
+    "control characters": TEXT.replace('"trials": 1', r'"\u001b[2J\n": 1'),
 }
 NOT_JSON = {
     "empty": b"",
     "truncated": TEXT[: len(TEXT) // 2].encode(),
     "binary": bytes(range(256)),
     "latin-1": TEXT.replace("mnist", "é").encode("latin-1"),
+    "half a character": TEXT.replace("mnist", r"\ud800").encode(),
     "byte order mark": b"\xef\xbb\xbf" + TEXT.encode(),
     "too long": b" " * (4 * 2**20) + TEXT.encode(),
 }

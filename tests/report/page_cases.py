@@ -28,7 +28,7 @@ ATTACKS = (
     "\"' onmouseover=window.attacked=1 autofocus onfocus=window.attacked=1 x='",
     "<!-- <script> ]]> {{ 7 * 7 }} {% raw %} ${window.attacked=1} &lt;b&gt;",
     "javascript:window.attacked=1",
-    "\u202edesrever \u2028 \x00 \x1b[31m \ud800 émoji 🙂 漢字",
+    "\u202edesrever \u2028 \x00 \x1b[31m émoji 🙂 漢字",
 )
 LONG = "long" * 250_000
 
