@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import threading
 import uuid
+import warnings
 from collections.abc import Iterator, Sequence
 from types import TracebackType
 from typing import Any
 
+import numpy as np
+import torch
+
+from pacbound import __version__
 from pacbound.errors import BadInput
 from pacbound.workers.engine import Chunk, Work, bundles, single_threaded
 
@@ -19,19 +24,55 @@ _begun = threading.local()  # on a worker: the work that the thread has begun
 
 
 def connect(address: str) -> Any:
-    """A client of the scheduler there; BadInput where there is none."""
+    """A client of the scheduler there; BadInput where none answers, or one that cannot do it."""
     try:
         from distributed import Client
     except ImportError as error:
         raise BadInput("--scheduler needs Dask: pip install 'pacbound[dask]'") from error
     try:
-        return Client(address, timeout=PATIENCE, set_as_default=False)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of other versions: those that matter are compared
+            client = Client(address, timeout=PATIENCE, set_as_default=False)
     except (OSError, ValueError) as error:
         raise BadInput(f"no Dask scheduler answers at {address}: {error}") from error
+    try:
+        await_workers(client)
+        _compare_versions(client)
+    except BaseException:
+        client.close()
+        raise
+    return client
 
 
-def do_bundle(work: Work, token: str, numbers: Sequence[int]) -> list[Any]:
-    """The results of some chunks, on a worker."""
+def await_workers(client: Any) -> None:
+    """Wait a moment for the first; BadInput if none comes."""
+    try:
+        client.wait_for_workers(1, timeout=PATIENCE)
+    except TimeoutError as error:
+        raise BadInput(f"the scheduler at {client.scheduler.address} has no workers") from error
+
+
+def _compare_versions(client: Any) -> None:
+    """A result of other versions may differ in its last digit, or mean something else."""
+    try:
+        found = {*client.run(versions).values(), client.submit(versions, pure=False).result()}
+    except Exception as error:  # of the scheduler or a worker that cannot even import it
+        raise BadInput(
+            f"the Dask cluster cannot import pacbound: its scheduler and workers need {versions()}"
+        ) from error
+    for other in sorted(found - {versions()}):
+        raise BadInput(f"a worker of the Dask cluster has {other}; here are {versions()}")
+
+
+def versions() -> str:
+    """Of all that results depend on."""
+    return f"pacbound {__version__}, torch {torch.__version__} and numpy {np.__version__}"
+
+
+def do_bundle(work: Work, token: str, numbers: Sequence[int], wanted: str) -> list[Any]:
+    """The results of some chunks, on a worker with the wanted versions."""
+    if versions() != wanted:  # one that came later
+        raise BadInput(f"a worker of the Dask cluster has {versions()}; here are {wanted}")
     if getattr(_begun, "token", None) != token:
         _begun.token, _begun.chunk = token, single_threaded(work.begin())
     chunk: Chunk = _begun.chunk
@@ -81,13 +122,13 @@ class DaskCluster:
         """What can be done before too many workers are lost."""
         from distributed import as_completed
 
-        self._await_workers()
+        await_workers(self.client)
         threads = sum(self.client.nthreads().values())
         token = uuid.uuid4().hex
         everywhere = self.client.scatter(work, broadcast=True, hash=False)
         parts = bundles(numbers, max(1, threads))
         futures = {
-            self.client.submit(do_bundle, everywhere, token, part, pure=False): part
+            self.client.submit(do_bundle, everywhere, token, part, versions(), pure=False): part
             for part in parts
         }
         try:
@@ -98,14 +139,6 @@ class DaskCluster:
                     raise future.exception()
         finally:
             self.client.cancel([future for future in futures if not future.done()])
-
-    def _await_workers(self) -> None:
-        try:
-            self.client.wait_for_workers(1, timeout=PATIENCE)
-        except TimeoutError as error:
-            raise BadInput(
-                f"the scheduler at {self.client.scheduler.address} has no workers"
-            ) from error
 
 
 def _lost(error: BaseException) -> bool:

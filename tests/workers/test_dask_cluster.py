@@ -77,3 +77,9 @@ def test_no_scheduler_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
         DaskCluster("tcp://127.0.0.1:9")
     with pytest.raises(BadInput, match="no Dask scheduler"):
         DaskCluster("nonsense://x")
+
+
+def test_other_versions_are_refused(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pacbound.workers.cluster.__version__", "another")  # here, not there
+    with pytest.raises(BadInput, match=r"a worker of the Dask cluster has pacbound \S+, torch"):
+        DaskCluster(address)
