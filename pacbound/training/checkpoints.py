@@ -15,6 +15,7 @@ from pacbound.errors import BadInput
 from pacbound.files import write_whole
 from pacbound.networks.stochastic import StochasticNetwork
 from pacbound.posteriors import posterior_named
+from pacbound.printable import printable
 from pacbound.recipes import Settings
 from pacbound.training.learned_prior import LearnedPrior
 from pacbound.training.networks import plain_network
@@ -69,7 +70,7 @@ class Checkpoint:
         expected = FIELDS | {"learned_prior"} & set(content)
         if set(content) != expected:
             odd = ", ".join(sorted(map(str, set(content) ^ expected)))
-            raise BadInput(f"{path}: missing or unknown fields: {_one_line(odd)}")
+            raise BadInput(f"{path}: missing or unknown fields: {printable(odd, LONGEST)}")
         if not isinstance(content["settings"], dict) or not _describes_data(content["data"]):
             raise BadInput(f"{path}: its settings or its data description cannot be read")
         posterior = content["posterior"]
@@ -80,7 +81,7 @@ class Checkpoint:
         try:
             settings = Settings.from_mapping(content["settings"])
         except BadInput as error:
-            raise BadInput(f"{path}: {_one_line(str(error))}") from error
+            raise BadInput(f"{path}: {printable(str(error), LONGEST)}") from error
         return cls(
             settings=settings,
             data=content["data"],
@@ -107,10 +108,6 @@ def _learned(content: Any, path: Path) -> LearnedPrior | None:
     if not finite or not all(0 < x < math.inf for x in numbers):
         raise BadInput(f"{path}: its learned prior is not of finite tensors and variances")
     return LearnedPrior(**content)
-
-
-def _one_line(text: str) -> str:
-    return "".join(x if x.isprintable() else "?" for x in text[:LONGEST])
 
 
 def _named_tensors(tensors: object) -> bool:
