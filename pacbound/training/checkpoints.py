@@ -17,14 +17,13 @@ from pacbound.networks.stochastic import StochasticNetwork
 from pacbound.posteriors import posterior_named
 from pacbound.printable import printable
 from pacbound.recipes import Settings
-from pacbound.training.learned_prior import LearnedPrior
+from pacbound.training.learned_prior import MOST_THREADS, LearnedPrior
 from pacbound.training.networks import plain_network
 from pacbound.training.tensor_file import read_tensors
 
 __all__ = ["Checkpoint", "ensure_sizes", "restore_posterior"]
 
 FORMAT = "pacbound-checkpoint/1"
-MOST_THREADS = 1024
 LONGEST = 300  # characters of a refusal
 HARMLESS = 1_000_000  # numbers that may be asked for: what does not fit is told by its name then
 FIELDS = {"format", "settings", "data", "prior_sha256", "epoch", "posterior", "training"}
