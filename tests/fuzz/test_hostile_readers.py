@@ -173,7 +173,7 @@ def problem() -> Problem:
 
 
 AGENTS = ["linear", "neural-linear", "bootstrap", "diag"]
-QUICK = AgentSettings(train_every=10, minibatches=2, batch=8, hidden=4)
+QUICK = AgentSettings(train_every=10, minibatches=1, batch=8, hidden=4, members=2)
 
 
 class _Stopped(Exception):
@@ -212,6 +212,7 @@ def test_states_of_bandits_that_do_not_fit(agent: str, tmp_path: Path) -> None:
     arrays, refused, tried = state_of(agent, path), 0, 0
     whole = path.read_bytes()
     changes = [(name, value) for name in arrays for value in odd(arrays[name])]
+    changes = random.Random(0).sample(changes, min(len(changes), 80))
     contents: list[Callable[[], object]] = [
         lambda n=name, v=value: np.savez(path, **(arrays | {n: v})) for name, value in changes
     ]
