@@ -157,9 +157,10 @@ def _title(problem: str, rows: Sequence[Row]) -> str:
 def _print(problem: str, rows: Sequence[Row], plot: Path | None) -> None:
     from rich.console import Console
 
+    from pacbound.printable import printable
     from pacbound.tables.bandit.view import render_problem
 
-    Console().print(render_problem(_title(problem, rows), rows))
+    Console().print(render_problem(_title(printable(problem), rows), rows))
     if plot is not None and _steps(rows) is not None:
         click.echo(f"drawn: {plot}")
 

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from pacbound.errors import BadInput
+from pacbound.printable import printable
 
 __all__ = ["OneLineErrors"]
 
@@ -25,7 +26,7 @@ class OneLineErrors(click.Group):
         except (BadInput, OSError) as error:
             if ctx.params.get("debug"):
                 raise
-            raise _Refused(" ".join(str(error).split())) from error
+            raise _Refused(printable(" ".join(str(error).split()))) from error
         except KeyboardInterrupt:
             # Where a command has more to say about being stopped, it has said so and left.
             with suppress(KeyboardInterrupt):

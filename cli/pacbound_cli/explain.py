@@ -35,6 +35,7 @@ def explain(certificate: Path, as_json: bool) -> None:
       pacbound explain certificates/mlp-600-k-linear.json
     """
     from pacbound.errors import BadInput
+    from pacbound.printable import printable_json
     from pacbound.verification import verify
 
     verdict = verify(certificate)
@@ -50,7 +51,7 @@ def explain(certificate: Path, as_json: bool) -> None:
             "reason": verdict.reason,
             **(asdict(explanation) if explanation else {}),
         }
-        click.echo(json.dumps(result, indent=1, ensure_ascii=False))
+        click.echo(printable_json(json.dumps(result, indent=1, ensure_ascii=False)))
     else:
         _show(certificate, verdict, explanation)
     raise SystemExit(verdict.exit_code)
@@ -76,12 +77,15 @@ def _show(path: Path, verdict: Verdict, explanation: Explanation | None) -> None
     from rich.padding import Padding
     from rich.table import Table
 
+    from pacbound.printable import printable
     from pacbound_cli.certify import terms_table
 
     console = Console(highlight=False)
     if not verdict.accepted:
         console.print(
-            f"REJECTED: {path} claims nothing, because the checker finds that {verdict.reason}",
+            printable(
+                f"REJECTED: {path} claims nothing, because the checker finds that {verdict.reason}"
+            ),
             style="bold red",
             markup=False,
         )

@@ -49,6 +49,7 @@ def plot(logs: tuple[Path, ...], against: str, output: Path | None, as_json: boo
       pacbound plot runs/*.log.jsonl -o time-to-bound.png
       pacbound plot mlp.log.jsonl --json
     """
+    from pacbound.printable import printable_json
     from pacbound.report.figures import ensure_drawable
     from pacbound.report.run_summary import summary
     from pacbound.report.training_log import read_training_log
@@ -66,7 +67,7 @@ def plot(logs: tuple[Path, ...], against: str, output: Path | None, as_json: boo
             draw_runs(runs, path, against)
     if as_json:
         rows = [{**asdict(summary(run)), "series": _series(run)} for run in runs]
-        click.echo(json.dumps(rows, indent=1, ensure_ascii=False))
+        click.echo(printable_json(json.dumps(rows, indent=1, ensure_ascii=False)))
         return
     _show(runs)
     click.echo(f"written to {path}")
@@ -90,7 +91,9 @@ def _series(run: TrainingLog) -> dict[str, Any]:
 def _show(runs: list[TrainingLog]) -> None:
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
+    from pacbound.printable import printable
     from pacbound.report.run_summary import summary
 
     def percent(value: float | None) -> str:
@@ -104,7 +107,7 @@ def _show(runs: list[TrainingLog]) -> None:
         done = summary(run)
         near = done.seconds_to_within_1_percent
         table.add_row(
-            done.name,
+            Text(printable(done.name)),
             str(done.epochs),
             f"{done.seconds:.0f}",
             percent(done.final_bound),

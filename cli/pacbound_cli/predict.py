@@ -13,6 +13,7 @@ from pacbound_cli.options import device_option, json_option, threads_option
 
 if TYPE_CHECKING:
     from pacbound.predict import Evaluation
+    from pacbound.predict.evaluation import OutOfDistribution
 
 __all__ = ["predict", "show_evaluation"]
 
@@ -83,6 +84,7 @@ def predict(
     from pacbound.predict import Predictor, detection, evaluate, examples_of
     from pacbound.predict.archive import save_predictions
     from pacbound.predict.predictor import load_finished
+    from pacbound.printable import printable_json
     from pacbound_cli.certify import sampling_progress
     from pacbound_cli.data import fetching_bar
 
@@ -119,7 +121,7 @@ def predict(
         draw_reliability(evaluation, f"{checkpoint.stem} on {examples.data}", plot)
     if as_json:
         result = {"checkpoint": str(checkpoint), "seed": predictor.seed, **evaluation.to_mapping()}
-        click.echo(json.dumps(result, indent=1, ensure_ascii=False))
+        click.echo(printable_json(json.dumps(result, indent=1, ensure_ascii=False)))
     else:
         show_evaluation(evaluation, [path for path in (output, plot) if path is not None])
 
@@ -128,11 +130,16 @@ def show_evaluation(evaluation: Evaluation, written: list[Path]) -> None:
     """The figures of merit as a table, and the files that were written."""
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
+
+    from pacbound.printable import printable
+
+    def described(part: Evaluation | OutOfDistribution) -> Text:
+        return Text(printable(f"{part.examples} {part.split} examples of {part.data}"))
 
     console = Console()
-    table = Table(
-        f"{evaluation.examples} {evaluation.split} examples of {evaluation.data}",
-    )
+    table = Table()
+    table.add_column(described(evaluation))
     networks = "1 network" if evaluation.samples == 1 else f"{evaluation.samples} networks"
     table.add_column(networks, justify="right")
     table.add_row("accuracy", f"{evaluation.accuracy:.2%}")
@@ -146,7 +153,7 @@ def show_evaluation(evaluation: Evaluation, written: list[Path]) -> None:
     other = evaluation.out_of_distribution
     if other is not None:
         table.add_section()
-        table.add_row(f"{other.examples} {other.split} examples of {other.data}", "")
+        table.add_row(described(other), "")
         _entropies(table, other.entropy)
         table.add_row("AUROC of the total entropy", f"{other.auroc_total:.4f}")
         table.add_row("AUROC of the epistemic entropy", f"{other.auroc_epistemic:.4f}")

@@ -88,7 +88,7 @@ def _entries(certificates: dict[str, Path], logs: Path | None) -> Iterator[Entry
 
 def _print(entries: list[Entry], output: Path) -> None:
     """What is wrong, then where the page is."""
-    from pacbound.report.page.printable import printable
+    from pacbound.printable import printable
 
     for entry in entries:
         if entry.status != "verified":

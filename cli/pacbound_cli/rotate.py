@@ -164,6 +164,9 @@ def _show(rows: Sequence[tuple[str, Sequence[Sweep]]], written: Sequence[Path]) 
     """For each panel: how sure it begins, where it errs first, where networks disagree most."""
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
+
+    from pacbound.printable import printable
 
     table = Table("checkpoint", "digit")
     for column in ("at first", "lost at", "most disagreement"):
@@ -179,7 +182,7 @@ def _show(rows: Sequence[tuple[str, Sequence[Sweep]]], written: Sequence[Path]) 
             epistemic = figures["epistemic"]
             most = max(range(len(epistemic)), key=epistemic.__getitem__)
             table.add_row(
-                title.split(" ")[0],
+                Text(printable(title.split(" ")[0])),
                 f"{one.label} (no. {one.position})",
                 f"{one.mean[0, one.label]:.1%}",
                 f"{wrong[0]:g}°" if wrong else "–",

@@ -194,5 +194,8 @@ def run_training(
         raise click.exceptions.Exit(0)
     records = TrainingLog(log_path(path)).records()
     if not records:
-        raise BadInput(f"{path} is trained, but its log {log_path(path)} is lost; certify it as is")
+        raise BadInput(
+            f"{path} is trained and was left as it is, but its log {log_path(path)} is lost, which "
+            "said how it ended; use it as it is, or train anew with --force"
+        )
     return path, records[-1]

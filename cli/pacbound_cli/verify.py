@@ -8,6 +8,7 @@ from decimal import Decimal
 import click
 
 from pacbound.certificate.checker import check_file
+from pacbound.printable import printable_json
 
 __all__ = ["verify"]
 
@@ -51,7 +52,7 @@ def verify(
     if as_json:
         rows = [{"file": path, **verdict._asdict()} for path, verdict in verdicts.items()]
         text = json.dumps(rows, indent=1, ensure_ascii=False, default=float)
-        click.echo(text.encode(errors="replace").decode())  # half a character cannot be printed
+        click.echo(printable_json(text))
     else:
         for path, verdict in verdicts.items():
             click.echo(verdict.line(path))

@@ -159,13 +159,27 @@ class _Game:
         return {"arms": self.arms[: self.step], **prefixed("agent", self.agent.state())}
 
     def restore(self, state: State) -> None:
-        arms = state["arms"]
+        arms, own = state["arms"], under("agent", state)
+        if arms.dtype != np.int64 or arms.ndim != 1 or len(arms) > self.problem.steps:
+            raise ValueError("its arms are no sequence of numbers")
+        if not ((arms >= 0) & (arms < self.problem.arms)).all():
+            raise ValueError("it pulled an arm that is not there")
+        _refuse_unfit(own, self.agent.state())
         self.step = len(arms)
         self.arms[: self.step] = arms
         rewards = self.problem.rewards[np.arange(self.step), arms]
         self._regret[: self.step] = self.problem.optimal[: self.step] - rewards
         self.agent.remember(self.problem.contexts[: self.step], arms, rewards)
-        self.agent.restore(under("agent", state))
+        self.agent.restore(own)
+
+
+def _refuse_unfit(state: State, like: State) -> None:
+    """ValueError for other arrays than an agent has: numpy would spread them to the right shape."""
+    kinds = [{k: (v.dtype, v.shape) for k, v in arrays.items()} for arrays in (state, like)]
+    if kinds[0] != kinds[1]:
+        raise ValueError("its arrays are not those of the agent")
+    if not all(np.isfinite(array).all() for array in state.values()):
+        raise ValueError("it has NaN or infinite entries")
 
 
 def _digest(problem: Problem) -> str:

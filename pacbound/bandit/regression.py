@@ -103,7 +103,10 @@ class BayesianRegression:
         return {name: getattr(self, name) for name in _ARRAYS}
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Continue from there."""
+        """Continue from there; ValueError for what no observations can lead to."""
+        np.linalg.cholesky(state["precision"])  # whose error is a ValueError
+        if (state["counts"] < 0).any():
+            raise ValueError("it has negative counts")
         for name in _ARRAYS:
             getattr(self, name)[:] = state[name]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from pacbound.bandit.comparison import Average
-from pacbound.report.figures import drawing, save_figure
+from pacbound.report.figures import drawing, literal, save_figure
 
 __all__ = ["Curve", "draw_regret"]
 
@@ -58,7 +58,7 @@ def draw_regret(
         # Lines that leave the figure at the top would press those of the agents to its bottom.
         axes.set(xlim=(0, end), ylim=(0, 1.08 * top or 1.0))
         axes.set(xlabel="context", ylabel="regret, % of uniform's at the end")
-        axes.set_title(title, loc="left")
+        axes.set_title(literal(title), loc="left")
         axes.spines[["top", "right"]].set_visible(False)
         axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False)
     save_figure(figure, path)

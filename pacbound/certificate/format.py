@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from pacbound.certificate import checker
 from pacbound.errors import BadInput
 from pacbound.files import write_whole
+from pacbound.printable import printable_json
 
 __all__ = [
     "Also",
@@ -344,14 +345,13 @@ class Certificate:
     def to_json(self) -> str:
         """The certificate's text; floats are printed so that they round-trip."""
         text = json.dumps(self.to_mapping(), indent=1, ensure_ascii=False, allow_nan=False)
-        return _PAIR.sub(r"[\1, \2]", text) + "\n"
+        return _PAIR.sub(r"[\1, \2]", printable_json(text)) + "\n"
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Certificate:
         """Read a certificate's shape. Whether its claim holds is for the checker to say."""
         try:
             record = json.loads(text)
-            json.dumps(record, ensure_ascii=False).encode()  # no half of a character
         except (ValueError, RecursionError) as error:
             raise BadInput(f"not a certificate: {error}") from error
         return cls.from_mapping(record)

@@ -179,10 +179,15 @@ def load_exported(
             raise other
         settings = Settings.from_mapping(description["settings"])
         shape, classes = tuple(description["input_shape"]), description["classes"]
+        if len(settings.hidden) > len(weights):  # which would take a while to make
+            raise other
         with torch.device("meta"):  # the sizes, before memory is taken for them
             described = dict(plain_network(settings, shape, classes, module).named_parameters())
         if {k: v.shape for k, v in described.items()} != {k: v.shape for k, v in weights.items()}:
             raise other
+        kinds = [v.dtype == torch.float32 and torch.isfinite(v).all() for v in weights.values()]
+        if not all(kinds):
+            raise BadInput(f"{target} is not of finite float32 numbers")
     except (AttributeError, KeyError, TypeError, RuntimeError, OverflowError) as error:
         raise other from error
     network = plain_network(settings, shape, classes, module)

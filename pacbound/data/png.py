@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pacbound.data.sources import SourceFailed
-from pacbound.data.sources.archives import LARGEST_FILE
 
 __all__ = ["decode_png"]
 
@@ -20,8 +19,13 @@ _RGB = (8, 2, 0, 0, 0)  # bits, colour type, compression, filter method, not int
 Line = NDArray[np.uint8]  # (width, 3)
 
 
-def decode_png(content: bytes, where: str) -> NDArray[np.uint8]:
-    """The picture, (height, width, 3); `where` names it in errors."""
+def decode_png(content: bytes, where: str, most: int) -> NDArray[np.uint8]:
+    """The picture, (height, width, 3); `where` names it in errors.
+
+    Arguments:
+        most: Pixels that it may have. A small file can hold any number of them, each of which
+            takes a moment.
+    """
     if not content.startswith(_SIGNATURE):
         raise SourceFailed(f"{where} is not a PNG picture")
     chunks = _chunks(content, where)
@@ -31,9 +35,9 @@ def decode_png(content: bytes, where: str) -> NDArray[np.uint8]:
     width, height, *rest = struct.unpack(">2I5B", header)
     if tuple(rest) != _RGB or not width or not height:
         raise SourceFailed(f"{where} is not a PNG picture in plain 8-bit RGB")
+    if width * height > most:
+        raise SourceFailed(f"{where} is too large: {height} rows of {width} pixels")
     size = height * (1 + 3 * width)  # each line begins with the number of its filter
-    if size > LARGEST_FILE:
-        raise SourceFailed(f"{where} is too large to be the data")
     raw = bytearray()
     inflater = zlib.decompressobj()
     try:

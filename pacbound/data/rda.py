@@ -24,6 +24,7 @@ _SYMBOL, _PAIRS, _CHARACTERS, _INTEGERS, _REALS, _STRINGS, _LIST = 1, 2, 9, 13, 
 _NOTHING, _SEEN_SYMBOL = 254, 255
 _HAS_ATTRIBUTES, _HAS_TAG = 0x200, 0x400
 _DEEPEST = 20  # a data frame nests a handful of levels
+_MOST_ITEMS = 1_000_000  # that are no numbers: of the texts and lists in one
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +56,8 @@ def decode_data_frame(content: bytes, where: str) -> list[Column]:
 
 def _column(item: _Item) -> Column:
     if "levels" in item.attributes:
+        if item.content.dtype.kind != "i":
+            raise ValueError("the codes of a factor are no integers")
         return Factor(item.content.astype(np.int64), tuple(item.attributes["levels"].content))
     return np.asarray(item.content, np.float64)
 
@@ -73,11 +76,13 @@ class _Reader:
     def __init__(self, plain: bytes, start: int) -> None:
         self._plain, self._at = plain, start
         self._symbols: list[str] = []
+        self._items = 0
 
     def item(self, depth: int = 0) -> Any:
         """The next thing: text, a dictionary of pairs, or an `_Item`."""
-        if depth > _DEEPEST:
-            raise ValueError("it is nested too deeply")
+        self._items += 1
+        if depth > _DEEPEST or self._items > _MOST_ITEMS:
+            raise ValueError("it is nested too deeply, or has too many parts")
         flags = self._integer()
         kind = flags & 0xFF
         if kind == _PAIRS:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import torch
 from torch import Tensor
 
+from pacbound.errors import BadInput
 from pacbound.seeds import Noise, derive
 
 __all__ = ["EstimatedNorm"]
@@ -52,8 +54,12 @@ class EstimatedNorm:
         """What a checkpoint needs for training to go on exactly as it would have."""
         return {"vectors": list(self.vectors)}
 
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        self.vectors = list(state["vectors"])
+    def load_state_dict(self, state: Any) -> None:
+        """Continue from a saved state; ValueError for what is none."""
+        vectors = state.get("vectors") if isinstance(state, dict) else None
+        if not isinstance(vectors, list) or not all(map(_is_vector, vectors)):
+            raise ValueError("its singular vectors are not vectors")
+        self.vectors = list(vectors)
 
     def _estimate(self, matrix: Tensor, place: int) -> Tensor:
         iterations = self.iterations
@@ -62,12 +68,23 @@ class EstimatedNorm:
             self.vectors.append(start / start.norm())
             iterations = self.first
         fixed, right = matrix.detach(), self.vectors[place].to(matrix)
+        if len(right) != matrix.shape[1]:  # only now it is known where a saved one belongs
+            raise BadInput("the singular vectors of the saved training are of another network")
         for _ in range(iterations):
             right = _direction(fixed.T @ _direction(fixed @ right), right)
         self.vectors[place] = right
         left = _direction(fixed @ right)
         estimate: Tensor = left @ (matrix @ right)
         return estimate
+
+
+def _is_vector(value: Any) -> bool:
+    return (
+        isinstance(value, Tensor)
+        and value.ndim == 1
+        and value.is_floating_point()
+        and bool(torch.isfinite(value).all())
+    )
 
 
 def _direction(vector: Tensor, otherwise: Tensor | None = None) -> Tensor:

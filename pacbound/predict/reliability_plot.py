@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from pacbound.predict.evaluation import Evaluation
-from pacbound.report.figures import drawing, save_figure
+from pacbound.report.figures import drawing, literal, save_figure
 
 __all__ = ["draw_reliability"]
 
@@ -42,7 +42,7 @@ def draw_reliability(evaluation: Evaluation, title: str, path: Path) -> None:
             lefts, too_much, widths, shared, color="#ee8866", label="more sure than right", **style
         )
         top.plot([0, 1], [0, 1], color="0.4", linestyle="--", linewidth=1, label="calibrated")
-        top.set(ylim=(0, 1), ylabel="accuracy", title=title)
+        top.set(ylim=(0, 1), ylabel="accuracy", title=literal(title))
         top.text(
             0.97,
             0.05,

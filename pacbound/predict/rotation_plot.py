@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pacbound.predict.sweep import Sweep
-from pacbound.report.figures import drawing, save_figure
+from pacbound.report.figures import drawing, literal, save_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -48,7 +48,7 @@ def draw_sweeps(rows: Sequence[tuple[str, Sequence[Sweep]]], path: Path) -> None
                 strip = figure.add_subplot(cell[1], sharex=panel)
                 drawn |= _lines(panel, one, palette)
                 _images(strip, one)
-                panel.set_title(f"{title}: a rotated {one.label}", loc="left")
+                panel.set_title(f"{literal(title)}: a rotated {one.label}", loc="left")
                 if j == 0:
                     panel.set_ylabel("probability")
                 if i == len(rows) - 1:

@@ -8,6 +8,7 @@ from pacbound.bounds import chernoff
 from pacbound.certificate.checker import FACTORS
 from pacbound.certificate.format import Certificate, LearnedCenter
 from pacbound.errors import BadInput
+from pacbound.printable import printable
 from pacbound.report.percent import percent_up
 from pacbound.report.remedies import Remedy, remedies
 from pacbound.report.situation import Situation
@@ -38,7 +39,7 @@ def explain(certificate: Certificate) -> Explanation:
     """
     try:
         return Explanation(
-            claim=certificate.claim.sentence,
+            claim=printable(certificate.claim.sentence),
             not_claimed=tuple(_not_claimed(certificate)),
             terms=tuple(terms(certificate)),
             remedies=tuple(remedies(certificate)),

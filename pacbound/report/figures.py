@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 
 from pacbound.errors import BadInput
 from pacbound.files import ensure_writable, write_whole
+from pacbound.printable import printable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["drawing", "ensure_drawable", "save_figure"]
+__all__ = ["drawing", "ensure_drawable", "literal", "save_figure"]
 
 FORMATS = ("svg", "png", "pdf")
 
@@ -26,6 +27,11 @@ def drawing() -> Iterator[None]:
 
     with rc_context({"font.size": 9, "svg.hashsalt": "pacbound"}):
         yield
+
+
+def literal(text: str) -> str:
+    """A text from a file, or a file's name, for a figure: no part of it is a formula."""
+    return printable(text).replace("$", r"\$")
 
 
 def ensure_drawable(path: Path) -> None:

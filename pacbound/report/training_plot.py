@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pacbound.errors import BadInput
-from pacbound.report.figures import drawing, save_figure
+from pacbound.report.figures import drawing, literal, save_figure
 from pacbound.report.run_summary import CLOSE, best_so_far, summary
 from pacbound.report.training_log import TrainingLog
 
@@ -144,7 +144,7 @@ def _refuse_empty(logs: Sequence[TrainingLog]) -> None:
 def _names(logs: Sequence[TrainingLog]) -> list[str]:
     """The runs' names; with their paths where two have the same."""
     count = Counter(log.name for log in logs)
-    return [log.name if count[log.name] == 1 else str(log.path) for log in logs]
+    return [literal(log.name if count[log.name] == 1 else str(log.path)) for log in logs]
 
 
 def _headline(log: TrainingLog) -> str:
@@ -155,7 +155,8 @@ def _headline(log: TrainingLog) -> str:
     of = f" ({parts})" if len(lengths) > 1 else ""
     prior = log.rows[-1].prior_seconds
     after = f", shaded the {_duration(prior)} of its prior" if prior else ""
-    return f"{log.name}: {best}{done.epochs} epochs{of} in {_duration(done.seconds)}{after}"
+    took = f"{done.epochs} epochs{of} in {_duration(done.seconds)}{after}"
+    return literal(f"{log.name}: {best}{took}")
 
 
 def _style(place: int) -> dict[str, Any]:

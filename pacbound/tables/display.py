@@ -10,6 +10,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from pacbound.printable import printable
 from pacbound.tables.cell import Cell, Progress
 from pacbound.tables.pool import Pool, Watcher
 
@@ -49,7 +50,10 @@ class Lines(Watcher):
     """One line for every event, through `say`."""
 
     def __init__(self, pool: Pool, say: Callable[[str], None]) -> None:
-        self.pool, self.say = pool, say
+        self.pool, self._say = pool, say
+
+    def say(self, line: str) -> None:
+        self._say(printable(line))  # reasons of failures quote files
 
     def probing(self, kind: str) -> None:
         self.say(f"measuring the speed of {kind}")
@@ -96,13 +100,15 @@ class View(Lines):
             progress = running.progress
             left = pool.left(running)
             table.add_row(
-                running.cell.name,
+                Text(printable(running.cell.name)),
                 Text(progress.stage if progress else "starting", style="cyan"),
-                progress.text if progress else "",
+                Text(progress.text if progress else ""),
                 Text(f"{duration(left)} left", style="bold"),
             )
         for cell in pool.away:
-            table.add_row(cell.name, Text("in another process", style="dim"), "", "")
+            table.add_row(
+                Text(printable(cell.name)), Text("in another process", style="dim"), "", ""
+            )
         counts = f"{len(pool.finished)} of {len(pool.cells)} done"
         if pool.failures:
             counts += f", {len(pool.failures)} failed"

@@ -35,6 +35,10 @@ class RunCell:
                 self._run(send)
         except Busy:
             send({"event": "busy"})
+        except Exception as error:
+            send({"event": "failed", "reason": in_one_line(error)})
+            if not isinstance(error, BadInput):
+                traceback.print_exc()
 
     def _run(self, send: Send) -> None:
         told = -math.inf
@@ -47,13 +51,7 @@ class RunCell:
                 send({"event": "progress", **asdict(progress)})
 
         if not self.cell.finished(self.place.path).finished:  # it may be, by another process
-            try:
-                self.cell.run(self.place.path, self.threads, report)
-            except Exception as error:
-                send({"event": "failed", "reason": in_one_line(error)})
-                if not isinstance(error, BadInput):
-                    traceback.print_exc()
-                return
+            self.cell.run(self.place.path, self.threads, report)
         send({"event": "done"})
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from pacbound.errors import BadInput
 from pacbound.tables.cell import Cell, Progress
 from pacbound.tables.costs import Costs, makespan
 from pacbound.tables.jobs import ProbeCells, RunCell
@@ -173,18 +174,24 @@ class Pool:
     def _start(self, watcher: Watcher) -> None:
         while self.waiting and len(self.running) < self.workers:
             cell = self.waiting.pop(0)
-            place = self.place(cell)
-            place.make()
-            if place.busy():
-                self._set_aside(cell, watcher)
-            elif cell.finished(place.path).finished:
-                self.finished.append(cell)
-                watcher.done(cell, None)
-            else:
-                self._reached[cell.name] = reached = cell.progress(place.path)
-                child = self._begin(cell, place, self.threads, self._events)
-                self.running[cell.name] = Running(cell, child, time.monotonic(), reached)
-                watcher.started(cell, reached)
+            try:
+                self._start_one(cell, watcher)
+            except (BadInput, OSError) as error:  # no room for its folder, as a rule
+                self._fail(cell, str(error), watcher)
+
+    def _start_one(self, cell: Cell, watcher: Watcher) -> None:
+        place = self.place(cell)
+        place.make()
+        if place.busy():
+            self._set_aside(cell, watcher)
+        elif cell.finished(place.path).finished:
+            self.finished.append(cell)
+            watcher.done(cell, None)
+        else:
+            self._reached[cell.name] = reached = cell.progress(place.path)
+            child = self._begin(cell, place, self.threads, self._events)
+            self.running[cell.name] = Running(cell, child, time.monotonic(), reached)
+            watcher.started(cell, reached)
 
     def _set_aside(self, cell: Cell, watcher: Watcher) -> None:
         self.away.append(cell)
@@ -221,6 +228,9 @@ class Pool:
             return
         how = f"killed by signal {-code}" if code < 0 else f"exit code {code}"
         reason = outcome.get("reason", f"its process ended early ({how}); see {place.errors}")
+        self._fail(cell, reason, watcher)
+
+    def _fail(self, cell: Cell, reason: str, watcher: Watcher) -> None:
         self.failures[cell.name] = reason
-        place.fail(reason)
+        self.place(cell).fail(reason)
         watcher.failed(cell, reason)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
+
+from pacbound.training.saved_state import fitting
 
 __all__ = ["PolyakAverage"]
 
@@ -39,8 +43,17 @@ class PolyakAverage:
         """What `restore` needs."""
         return {"steps": self.steps, "average": self.average}
 
-    def restore(self, steps: int, average: list[Tensor]) -> None:
-        """Continue from a saved state."""
+    def restore(self, saved: Any) -> None:
+        """Continue from a saved state; ValueError if it does not fit."""
+        steps, average = (
+            (saved.get("steps"), saved.get("average")) if isinstance(saved, dict) else (0, None)
+        )
+        if type(steps) is not int or steps < 0 or not isinstance(average, list):
+            raise ValueError("its average has no steps or no tensors")
+        if len(average) != len(self.average):
+            raise ValueError("its average is of other parameters")
         self.steps = steps
-        for mine, saved in zip(self.average, average, strict=True):
-            mine.copy_(saved)
+        self.average = [
+            fitting("the average", its, mine)
+            for its, mine in zip(average, self.average, strict=True)
+        ]

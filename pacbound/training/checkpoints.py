@@ -15,15 +15,15 @@ from pacbound.errors import BadInput
 from pacbound.files import write_whole
 from pacbound.networks.stochastic import StochasticNetwork
 from pacbound.posteriors import posterior_named
+from pacbound.printable import printable
 from pacbound.recipes import Settings
-from pacbound.training.learned_prior import LearnedPrior
+from pacbound.training.learned_prior import MOST_THREADS, LearnedPrior
 from pacbound.training.networks import plain_network
 from pacbound.training.tensor_file import read_tensors
 
 __all__ = ["Checkpoint", "ensure_sizes", "restore_posterior"]
 
 FORMAT = "pacbound-checkpoint/1"
-MOST_THREADS = 1024
 LONGEST = 300  # characters of a refusal
 HARMLESS = 1_000_000  # numbers that may be asked for: what does not fit is told by its name then
 FIELDS = {"format", "settings", "data", "prior_sha256", "epoch", "posterior", "training"}
@@ -69,7 +69,7 @@ class Checkpoint:
         expected = FIELDS | {"learned_prior"} & set(content)
         if set(content) != expected:
             odd = ", ".join(sorted(map(str, set(content) ^ expected)))
-            raise BadInput(f"{path}: missing or unknown fields: {_one_line(odd)}")
+            raise BadInput(f"{path}: missing or unknown fields: {printable(odd, LONGEST)}")
         if not isinstance(content["settings"], dict) or not _describes_data(content["data"]):
             raise BadInput(f"{path}: its settings or its data description cannot be read")
         posterior = content["posterior"]
@@ -80,7 +80,7 @@ class Checkpoint:
         try:
             settings = Settings.from_mapping(content["settings"])
         except BadInput as error:
-            raise BadInput(f"{path}: {_one_line(str(error))}") from error
+            raise BadInput(f"{path}: {printable(str(error), LONGEST)}") from error
         return cls(
             settings=settings,
             data=content["data"],
@@ -107,10 +107,6 @@ def _learned(content: Any, path: Path) -> LearnedPrior | None:
     if not finite or not all(0 < x < math.inf for x in numbers):
         raise BadInput(f"{path}: its learned prior is not of finite tensors and variances")
     return LearnedPrior(**content)
-
-
-def _one_line(text: str) -> str:
-    return "".join(x if x.isprintable() else "?" for x in text[:LONGEST])
 
 
 def _named_tensors(tensors: object) -> bool:

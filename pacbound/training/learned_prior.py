@@ -30,15 +30,19 @@ from pacbound.seeds import TrainingNoise, derive
 from pacbound.training.augmentation import augmented
 from pacbound.training.averaging import PolyakAverage
 from pacbound.training.networks import network_inputs, plain_network
+from pacbound.training.saved_state import restore_module, restore_optimizer
 from pacbound.training.schedules import SCHEDULES
 from pacbound.training.tensor_file import read_tensors
 
-__all__ = ["LearnedPrior", "PriorStep", "learn_prior", "prior_path", "prior_settings"]
+__all__ = ["MOST_THREADS", "LearnedPrior", "PriorStep"]
+__all__ += ["learn_prior", "prior_path", "prior_settings"]
 
 FORMAT = "pacbound-prior/1"
+MOST_THREADS = 1024  # that a file may ask for
 SPREADS = [2.0 ** (-k / 2) for k in range(2, 40)]  # of a weight's noise, relative to its layer
 FITTING = 500  # examples at a time, which share a draw where weights must be drawn
 DRAWS = 4  # of the weights for as many examples
+FIELDS = {"format", "identity", "epoch", "threads", "seconds", "network", "optimizer", "average"}
 OF_THE_NETWORK = {"network", "hidden", "initializer", "input_scale", "smoothing", "alignment"}
 OF_THE_PRIOR = OF_THE_NETWORK | {"structure", "hidden_bias", "variance_groups", "split_seed"}
 
@@ -231,20 +235,27 @@ class _Run:
 
     def restore(self, path: Path) -> int:
         """Continue from a file of the same settings and examples; returns its epoch."""
+        content = read_tensors(path, "prior (delete it to train anew)")
+        if not isinstance(content, dict) or set(content) != FIELDS:
+            raise BadInput(f"{path} is not a prior: delete it to train anew")
+        if content["format"] != FORMAT or content["identity"] != self.identity:
+            raise BadInput(f"{path} is not the prior of these settings and examples")
+        epoch, threads, seconds = (content[name] for name in ("epoch", "threads", "seconds"))
         try:
-            content = read_tensors(path, "prior (delete it to train anew)")
-            if content["format"] != FORMAT or content["identity"] != self.identity:
-                raise BadInput(f"{path} is not the prior of these settings and examples")
-            self.network.load_state_dict(content["network"])
-            self.optimizer.load_state_dict(content["optimizer"])
+            if type(epoch) is not int or not 1 <= epoch <= self.settings.prior_epochs:
+                raise ValueError("there is no such epoch")
+            if type(threads) is not int or not 1 <= threads <= MOST_THREADS:
+                raise ValueError("it was trained with an absurd number of threads")
+            if type(seconds) is not float or not 0 <= seconds < math.inf:
+                raise ValueError("it took no number of seconds")
+            restore_module(self.network, content["network"])
+            restore_optimizer(self.optimizer, content["optimizer"])
             if self.average is not None:
-                self.average.restore(**content["average"])
-            self.threads, self.seconds = max(int(content["threads"]), 1), content["seconds"]
-            return int(content["epoch"])
-        except BadInput:
-            raise
-        except Exception as error:  # a damaged file can make the reader fail in any way
-            raise BadInput(f"{path} cannot be read as a prior: delete it to train anew") from error
+                self.average.restore(content["average"])
+        except ValueError as error:
+            raise BadInput(f"{path} is damaged: {error}; delete it to train anew") from error
+        self.threads, self.seconds = threads, seconds
+        return epoch
 
 
 def _root_mean_square(center: dict[str, Tensor], layers: list[str]) -> float:

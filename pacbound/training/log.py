@@ -72,9 +72,26 @@ class TrainingLog:
         for line in self.path.read_text(encoding="utf-8", errors="replace").splitlines():
             try:
                 record = EpochRecord(**json.loads(line))
-                if not 0 <= record.seconds < math.inf:
-                    break
-                records.append(record)
-            except (ValueError, TypeError):
+            except (ValueError, TypeError, RecursionError):
                 break  # a line cut short by a kill: it and what follows are made again
+            if not _sound(record):
+                break
+            records.append(record)
         return records
+
+
+def _sound(record: EpochRecord) -> bool:
+    """Whether its figures are numbers: a file may have anything in their places."""
+    texts, lists = {"phase"}, {"prior_variances", "lipschitz"}
+    for name, value in vars(record).items():
+        if name in texts:
+            fits = isinstance(value, str)
+        elif name in lists:
+            fits = isinstance(value, list) and all(type(x) in (int, float) for x in value)
+        elif name == "beta" and value is None:
+            fits = True
+        else:
+            fits = type(value) in (int, float)
+        if not fits:
+            return False
+    return type(record.epoch) is int and 0 <= record.seconds < math.inf

@@ -41,6 +41,7 @@ from pacbound.training.objectives import objective_of
 from pacbound.training.prior_variance import PriorVariance, Tail
 from pacbound.training.problem import build
 from pacbound.training.ranks import ALONE, Ranks
+from pacbound.training.saved_state import restore_module, restore_optimizer
 from pacbound.training.schedules import SCHEDULES
 from pacbound.training.split import Split, split_of
 
@@ -392,14 +393,22 @@ class _Run:
         if self.arithmetic.dtype == torch.float64:
             posterior = {k: v.to(expected[k].dtype) for k, v in posterior.items() if k in expected}
         restore_posterior(self.network, posterior)
-        assert saved.training is not None
+        parts = {"modules", "optimizer", "average"}
         try:
-            self.modules.load_state_dict(saved.training["modules"])
-            self.optimizer.load_state_dict(saved.training["optimizer"])
+            if not isinstance(saved.training, dict) or set(saved.training) != parts:
+                raise ValueError(f"it has other parts than {', '.join(sorted(parts))}")
+            if not 1 <= saved.epoch < self.epochs:
+                raise ValueError(f"it is of epoch {saved.epoch} of {self.epochs}")
+            restore_module(self.modules, saved.training["modules"])
+            if flaw := self.network.flaw():
+                raise ValueError(flaw)
+            restore_optimizer(self.optimizer, saved.training["optimizer"])
             if self.average is not None:
-                self.average.restore(**saved.training["average"])
-        except (KeyError, TypeError, ValueError, RuntimeError) as error:
-            raise BadInput(f"the checkpoint's training state does not fit: {error}") from error
+                self.average.restore(saved.training["average"])
+        except ValueError as error:
+            raise BadInput(
+                f"the checkpoint's training state does not fit: {error}; train anew with --force"
+            ) from error
 
 
 def _stored(value: Tensor) -> Tensor:

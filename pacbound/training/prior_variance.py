@@ -135,6 +135,9 @@ class PriorVariance(nn.Module):
         return [[norm.state_dict() for norm in norms] for norms in self._norms]
 
     def set_extra_state(self, state: Any) -> None:
+        lists = isinstance(state, list) and all(isinstance(saved, list) for saved in state)
+        if not lists or [len(saved) for saved in state] != [len(norms) for norms in self._norms]:
+            raise ValueError("its singular vectors are of other groups")
         for norms, saved in zip(self._norms, state, strict=True):
             for norm, vectors in zip(norms, saved, strict=True):
                 norm.load_state_dict(vectors)

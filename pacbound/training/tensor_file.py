@@ -1,9 +1,9 @@
 """Files that `torch.save` wrote, read so that a hostile one can neither run code nor take memory.
 
-`torch.load(weights_only=True)` runs no code, but believes sizes: a storage may claim more than its
-record holds and is then read beyond its end, a tensor of stride 0 or a `bytearray` takes any amount
-of memory, and records are inflated. Here a file is a zip of stored records that fit into it, and a
-pickle of containers, numbers, texts and tensors that fit into their records.
+`torch.load(weights_only=True)` runs no code, but a small file can have it take any amount of
+memory: for a `bytearray`, for records that are inflated, or at the first use of a tensor of stride
+0. Here a file is a zip of stored records that fit into it, and a pickle of containers, numbers,
+texts and tensors that fit into their records.
 """
 
 from __future__ import annotations

@@ -254,6 +254,22 @@ def test_an_existing_checkpoint_is_not_lost(trained: Path, tiny_file: Path) -> N
     assert trained.read_bytes() == before
 
 
+def test_a_finished_run_whose_log_is_lost_is_left_as_it_is(
+    trained: Path, tiny_file: Path, tmp_path: Path
+) -> None:
+    words = ["train", "mlp-600", "--data", tiny_file, *SMALL, "--epochs", "4", "-o", trained]
+    before, log = trained.read_bytes(), trained.with_suffix(".log.jsonl")
+    assert run(*words, "--resume").exit_code == 0
+    log.unlink()
+    for more in ([], ["--json"]):
+        result = run(*words, "--resume", *more)
+        refused(result, "is trained and was left as it is", log.name, "--force")
+        assert len(result.stderr.strip().splitlines()) == 1
+        assert (trained.read_bytes(), log.exists()) == (before, False)
+    certificate = tmp_path / "a.json"
+    assert run("certify", trained, "--draws", "600", "-o", certificate).exit_code == 0
+
+
 def test_kill_minus_nine_loses_at_most_an_epoch(tiny_file: Path, tmp_path: Path) -> None:
     """Killed again and again at odd moments, it ends with the weights of an undisturbed run."""
     command = [sys.executable, "-m", "pacbound_cli", "train", "mlp-600", "--data", str(tiny_file)]

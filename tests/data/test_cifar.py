@@ -190,7 +190,9 @@ def test_a_picture_that_breaks_off_costs_only_itself(made, cache):
         ({"test_lables.json": b"[0.5]"}, "test_lables.json is not a list of labels 0 to 9"),
         ({"test_lables.json": b"{}"}, "test_lables.json is not a list of labels 0 to 9"),
         ({"test_lables.json": b"[]"}, "test_lables.json is not a list of labels 0 to 9"),
-        ({"test_lables.json": b"[1]"}, "test_batch.png has 20 rows of 1024 pixels instead of 1"),
+        ({"test_lables.json": b"[1]"}, "test_batch.png is too large: 20 rows of 1024 pixels"),
+        ({"test_lables.json": b"[1]" + b" " * 2**20}, "is too large to be the labels"),
+        ({"test_lables.json": json.dumps([1] * 10_001).encode()}, "10001 labels, too many"),
         (
             {"data_batch_2.png": picture(IMAGES[TRAIN[1]][1:])},
             "data_batch_2.png has 19 rows of 1024 pixels instead of 20 of 1024",

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pacbound.data import png
 from pacbound.data.png import decode_png
 from pacbound.data.sources import SourceFailed
 
@@ -50,16 +49,16 @@ def encode(picture, filters, pieces=1):
 
 @given(st.lists(st.integers(0, 4), min_size=7, max_size=7), st.integers(1, 5))
 def test_decoding_undoes_every_filter(filters, pieces):
-    assert np.array_equal(decode_png(encode(PICTURE, filters, pieces), "made"), PICTURE)
+    assert np.array_equal(decode_png(encode(PICTURE, filters, pieces), "made", 35), PICTURE)
 
 
 def test_every_truncation_and_every_flipped_byte_is_noticed():
     whole = encode(PICTURE, [4] * 7)
     for place in range(len(whole)):
         with pytest.raises(SourceFailed, match="made"):
-            decode_png(whole[:place], "made")
+            decode_png(whole[:place], "made", 35)
         with pytest.raises(SourceFailed, match="made"):
-            decode_png(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :], "made")
+            decode_png(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :], "made", 35)
 
 
 LINES = b"\0" * 7 * 16
@@ -85,10 +84,9 @@ LINES = b"\0" * 7 * 16
 )
 def test_what_is_not_such_a_picture_is_refused(content, complaint):
     with pytest.raises(SourceFailed, match=f"made .*{complaint}"):
-        decode_png(content, "made")
+        decode_png(content, "made", 35)
 
 
-def test_a_picture_larger_than_any_data_is_given_up(monkeypatch):
-    monkeypatch.setattr(png, "LARGEST_FILE", len(LINES) - 1)
-    with pytest.raises(SourceFailed, match="too large"):
-        decode_png(made(zlib.compress(LINES)), "made")
+def test_a_picture_of_more_pixels_than_asked_for_is_given_up():
+    with pytest.raises(SourceFailed, match="too large: 7 rows of 5 pixels"):
+        decode_png(made(zlib.compress(LINES)), "made", 34)

@@ -77,6 +77,13 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
         yield folder
 
 
+@pytest.fixture(params=["size=16k", "size=1m,nr_inodes=6"])
+def tight_disk(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
+    """A disk without room for files, or without a place for their names."""
+    with mounted(tmp_path / "disk", request.param) as folder:
+        yield folder
+
+
 @pytest.fixture(params=["read-only", "below a file"])
 def unwritable(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
     """A folder that nothing can be written to, not even by root."""

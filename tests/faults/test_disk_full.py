@@ -118,6 +118,17 @@ def test_of_a_cell_of_a_table(tiny_settings: Settings, tmp_path: Path, largest_f
     assert not [name for name in names(folder) if name.startswith(".")]
 
 
+def test_a_cell_that_cannot_be_locked_fails_in_one_line(
+    tiny_settings: Settings, tmp_path: Path
+) -> None:
+    cell = PacBayesCell(tiny_settings, "mlp-600", "ours", "diag", Certification(draws=600))
+    lock = Place.of(cell, tmp_path).path / "lock"
+    lock.mkdir(parents=True)
+    events: list[Any] = []
+    RunCell(cell, Place.of(cell, tmp_path), 1).do(events.append, queue.SimpleQueue())
+    assert events == [{"event": "failed", "reason": f"cannot write {lock}: Is a directory"}]
+
+
 def test_of_the_state_of_a_bandit_run(
     bandit_file: Path, tmp_path: Path, largest_file: Limit
 ) -> None:
@@ -144,3 +155,17 @@ def test_of_a_disk_that_is_really_full(small_disk: Path, tiny_file: Path) -> Non
     said(result, f"cannot write {path}: No space left on device")
     assert path.read_text() == "old"
     assert names(small_disk) == ["run.log.jsonl", "run.pt"]
+
+
+def test_of_a_whole_table_each_cell_says_so_in_a_line(tight_disk: Path, bandit_file: Path) -> None:
+    words = ["bandit", bandit_file, "--agent", "linear", "--seeds", "2", "--steps", "60"]
+    result = run(*words, "--folder", tight_disk / "runs", "--workers", "1")
+    assert result.exit_code == 1, result.output
+    assert "Traceback" not in result.output
+    lines = [line for line in result.stderr.splitlines() if ": failed: " in line]
+    assert lines
+    for line in lines:
+        cell, reason = line.split(": failed: ")
+        assert cell.startswith(bandit_file.stem)
+        assert "No space left on device" in reason
+    assert result.stderr.strip().endswith("failed; the same command tries again")

@@ -17,12 +17,12 @@ from hypothesis import strategies as st
 from page_cases import ATTACKS, CASES, hostile, issue, write_folder, write_log
 
 from pacbound.errors import BadInput
+from pacbound.printable import LONGEST, printable
 from pacbound.report.page import Entry, document, gather, read_entry, summarise
 from pacbound.report.page.axis import axis
 from pacbound.report.page.comparison import paper_column
 from pacbound.report.page.curves import HEIGHT, WIDTH, curves
 from pacbound.report.page.interval_bar import interval_bar
-from pacbound.report.page.printable import LONGEST, printable
 from pacbound.report.page.waterfall import SHARE, SLIVER, waterfall
 from pacbound.report.percent import percent_up
 from pacbound.report.terms import terms

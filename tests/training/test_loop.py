@@ -92,6 +92,35 @@ def test_the_log_survives_a_line_cut_short(
     assert [json.loads(line)["epoch"] for line in lines] == [1, 2, 3]
 
 
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"epoch": "1"},
+        {"epoch": 1.5},
+        {"epoch": None},
+        {"seconds": "x"},
+        {"seconds": -1.0},
+        {"bound": "x"},
+        {"bound": None},
+        {"kl": [1]},
+        {"phase": 1},
+        {"prior_variances": 1},
+        {"lipschitz": ["x"]},
+        {"unknown": 1},
+    ],
+    ids=str,
+)
+def test_a_line_of_the_log_that_is_none_is_as_good_as_lost(
+    tiny_settings: Settings, tiny_data: Dataset, tmp_path: Path, changed: dict[str, object]
+) -> None:
+    path = tmp_path / "a.pt"
+    train(change(tiny_settings, epochs=2), tiny_data, path)
+    first, second = log_path(path).read_text().splitlines()
+    for lines in ([json.dumps(json.loads(first) | changed), second], ["[" * 10**5, second]):
+        log_path(path).write_text("\n".join(lines) + "\n")
+        assert TrainingLog(log_path(path)).restart(2) == []
+
+
 def test_training_lowers_the_bound(
     tiny_settings: Settings, tiny_data: Dataset, tmp_path: Path
 ) -> None:

@@ -57,7 +57,9 @@ class Adam:
         return {"steps": np.array(self.steps), "mean": self.mean, "square": self.square}
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Continue from there."""
+        """Continue from there; ValueError for what no gradients can lead to."""
+        if state["steps"] < 0 or (state["square"] < 0).any():
+            raise ValueError("it has a negative step or square")
         self.steps = int(state["steps"])
         self.mean[:] = state["mean"]
         self.square[:] = state["square"]

@@ -15,6 +15,7 @@ from pacbound.data.sources.url import Mirrors
 __all__ = ["ENTRY", "FILE"]
 
 FILE = "shuttle.trn"
+_LARGEST = 10**6  # of the numbers, in either direction
 _ROWS = 43_500  # the package has the test file's rows after these
 _RDA = "usr/lib/R/site-library/mlbench/data/Shuttle.rda"
 _CLASSES = ("Rad.Flow", "Fpv.Close", "Fpv.Open", "High", "Bypass", "Bpv.Close", "Bpv.Open")
@@ -22,13 +23,17 @@ _CLASSES = ("Rad.Flow", "Fpv.Close", "Fpv.Open", "High", "Bypass", "Bpv.Close", 
 
 def _from_data_frame(members: Mapping[str, bytes]) -> dict[str, bytes]:
     """R's columns back to the lines of integers they came from, classes 1 … 7 last."""
-    *columns, factor = decode_data_frame(members[_RDA], _RDA)
-    plain = [column for column in columns if not isinstance(column, Factor)]
-    if not isinstance(factor, Factor) or len(plain) < len(columns):
+    columns = decode_data_frame(members[_RDA], _RDA)
+    factor = columns[-1] if columns else None
+    plain = [column for column in columns[:-1] if not isinstance(column, Factor)]
+    if not isinstance(factor, Factor) or len(plain) < len(columns) - 1:
         raise SourceFailed(f"{_RDA} is not numbers and a class")
     try:
         numbers = np.array([_CLASSES.index(level) + 1 for level in factor.levels])
-        table = np.column_stack([*plain, numbers[factor.codes - 1]])[:_ROWS].astype(np.int64)
+        table = np.column_stack([*plain, numbers[factor.codes - 1]])[:_ROWS]
+        if (table != np.rint(table)).any() or (abs(table) > _LARGEST).any():
+            raise ValueError("a number is no integer, or too large")
+        table = table.astype(np.int64)
     except (ValueError, IndexError) as error:
         raise SourceFailed(f"{_RDA} is not the shuttle's data: {error}") from error
     return {FILE: "".join(" ".join(map(str, row)) + "\n" for row in table.tolist()).encode()}

@@ -21,6 +21,8 @@ __all__ = ["ENTRY"]
 # The package spells it so.
 _LABELS = {"package/train_lables.json": TRAIN, "package/test_lables.json": TEST}
 _PICTURES = {file: f"package/{file.removesuffix('.bin')}.png" for file in TRAIN + TEST}
+LARGEST_LIST = 1 << 20  # bytes of labels, of which there are 50 000
+MOST_IMAGES = 10_000  # in a file
 
 
 class _FromPictures(Mapping[str, bytes]):
@@ -30,12 +32,15 @@ class _FromPictures(Mapping[str, bytes]):
         self._members = members
         self._labels: dict[str, NDArray[np.uint8]] = {}
         for member, files in _LABELS.items():
-            parts = np.array_split(_labels(members[member], member), len(files))
+            labels = _labels(members[member], member)
+            if len(labels) > MOST_IMAGES * len(files):
+                raise SourceFailed(f"{member} has {len(labels)} labels, too many")
+            parts = np.array_split(labels, len(files))
             self._labels |= dict(zip(files, parts, strict=True))
 
     def __getitem__(self, file: str) -> bytes:
         member, labels = _PICTURES[file], self._labels[file]
-        picture = decode_png(self._members[member], member)
+        picture = decode_png(self._members[member], member, len(labels) * 32 * 32)
         if picture.shape[:2] != (len(labels), 32 * 32):
             rows, pixels = picture.shape[:2]
             raise SourceFailed(
@@ -51,6 +56,8 @@ class _FromPictures(Mapping[str, bytes]):
 
 
 def _labels(content: bytes, member: str) -> NDArray[np.uint8]:
+    if len(content) > LARGEST_LIST:
+        raise SourceFailed(f"{member} is too large to be the labels")
     try:
         labels = np.array(json.loads(content))
     except (ValueError, RecursionError) as error:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from markupsafe import Markup
 
 from pacbound.report.page.axis import Axis, axis
-from pacbound.report.page.printable import duration, grouped
+from pacbound.report.page.numbers import duration, grouped
 from pacbound.report.training_log import TrainingLog
 
 __all__ = ["curves"]

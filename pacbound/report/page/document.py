@@ -17,12 +17,13 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from pacbound import __version__
+from pacbound.printable import printable
 from pacbound.report.page import comparison
 from pacbound.report.page.columns import COLUMNS, FILTERS
 from pacbound.report.page.curves import curves
 from pacbound.report.page.entry import Entry
 from pacbound.report.page.interval_bar import interval_bar
-from pacbound.report.page.printable import compact, duration, grouped, percent, printable
+from pacbound.report.page.numbers import compact, duration, grouped, percent
 from pacbound.report.page.provenance import check_command, provenance
 from pacbound.report.page.summary import Summary, summarise
 from pacbound.report.page.waterfall import waterfall

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pacbound.certificate.format import Center, LearnedCenter, WholeSetRisk
 from pacbound.report.page.entry import Entry, Verified
-from pacbound.report.page.printable import compact
+from pacbound.report.page.numbers import compact
 
 __all__ = ["Provenance", "check_command", "provenance"]
 

@@ -1,4 +1,4 @@
-"""Text and numbers as the page shows them, whatever a file contains."""
+"""Settings and numbers as the page shows them."""
 
 from __future__ import annotations
 
@@ -7,23 +7,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-__all__ = ["LONGEST", "compact", "duration", "grouped", "percent", "printable"]
-
-LONGEST = 2000  # characters of any one text
-
-
-def printable(text: str, longest: int = LONGEST) -> str:
-    """One line without control characters, cut where it is long.
-
-    A change of the writing direction or half of a surrogate pair could make a page say something
-    else than its file does, or could not be written at all.
-
-    Example:
-        >>> printable("a\\x00b" + "c" * 9, longest=5)
-        'a\ufffdbcc … (12 characters in the file)'
-    """
-    shown = "".join(x if x.isprintable() else "\N{REPLACEMENT CHARACTER}" for x in text[:longest])
-    return shown if len(text) <= longest else f"{shown} … ({len(text)} characters in the file)"
+__all__ = ["compact", "duration", "grouped", "percent"]
 
 
 def compact(value: Any) -> str:
