@@ -38,7 +38,7 @@ def run_cells(
 
     ensure_writable(root / "lock")
     cores = os.cpu_count() or 1
-    begin = None
+    begin = cluster = None
     if scheduler:
         from pacbound.tables.remote import Cluster
 
@@ -64,6 +64,9 @@ def run_cells(
             err=True,
         )
         raise click.exceptions.Exit(130) from None
+    finally:
+        if cluster is not None:
+            cluster.close()
     return pool.failures
 
 

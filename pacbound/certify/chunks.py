@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -51,7 +52,8 @@ class Sampler:
             return {}
         found = self.kept.found(work.identity)
         done = {number: found[number] for number in range(work.chunks) if number in found}
-        for number, result in self.engine.results(work, list(done)[:1]) if done else ():
+        some = [random.choice(list(done))] if done else []
+        for number, result in self.engine.results(work, some) if some else ():
             if json.loads(json.dumps(result)) != done[number]:
                 self.kept.remove()
                 return {}

@@ -149,7 +149,7 @@ def certify(
         module: The user's own network, where the checkpoint is of one.
     """
     start = time.monotonic()
-    checkpoint = Checkpoint.load(path)
+    checkpoint, digest = _read(path)
     settings = checkpoint.settings
     split = split_of(settings, data.m)
     counted = split.counted_data(data)
@@ -168,7 +168,6 @@ def certify(
     if request.replay_prior:
         replay_prior(checkpoint, data, sampler.report, module)
     training = train_command(settings, path)  # refused now, if at all, and not after sampling
-    digest = file_digest(path)
     evidence = _of_one_draw if request.predictor == "draw" else _of_gibbs
     found = evidence(problem, settings, data, counted, request, digest, sampler)
     prior = Prior(
@@ -207,6 +206,15 @@ def certify(
     if not verdict.accepted:
         raise RuntimeError(f"the issuer and the checker disagree: {verdict.reason}")
     return certificate
+
+
+def _read(path: Path) -> tuple[Checkpoint, str]:
+    """A checkpoint, and the digest of the very bytes that it was read from."""
+    digest = file_digest(path) if path.is_file() else ""
+    checkpoint = Checkpoint.load(path)  # which says what is wrong with it
+    if file_digest(path) != digest:
+        raise BadInput(f"{path} changed while it was read: certify it when its training has ended")
+    return checkpoint, digest
 
 
 def _of_one_draw(

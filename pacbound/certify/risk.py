@@ -6,6 +6,7 @@ import copy
 import math
 from collections import Counter
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeAlias
 
 import torch
@@ -13,6 +14,7 @@ from torch import Tensor
 
 from pacbound.certify.chunks import ALONE, Sampler
 from pacbound.devices import device_named
+from pacbound.networks.initializers import tensors_digest
 from pacbound.networks.stochastic import StochasticNetwork
 from pacbound.seeds import Noise, derive
 from pacbound.workers.engine import Chunk
@@ -37,6 +39,12 @@ def is_error(logits: Tensor, labels: Tensor) -> Tensor:
     others = logits.scatter(1, labels[:, None], -torch.inf)
     margin = own - others.max(1).values
     return ~(margin > TIE * logits.abs().max(1).values)
+
+
+def _digest(examples: Examples | None) -> str:
+    """Of what is judged: a data set's own digest does not have its test examples."""
+    inputs, labels = examples or (torch.empty(0), torch.empty(0))
+    return tensors_digest({"inputs": inputs, "labels": labels})
 
 
 def _elsewhere(device: str) -> list[str]:
@@ -73,10 +81,10 @@ class _PerExample:
     def chunks(self) -> int:
         return self.passes * self.parts
 
-    @property
+    @cached_property
     def identity(self) -> str:
-        sizes = len(self.examples[1]), CHUNK, self.at_once
-        return derive("errors per example", self.seed, *sizes, *_elsewhere(self.device))
+        parts = _digest(self.examples), CHUNK, self.at_once, *_elsewhere(self.device)
+        return derive("errors per example", self.seed, *parts)
 
     def begin(self) -> Chunk:
         device = device_named(self.device)
@@ -136,12 +144,11 @@ class _PerWeights:
     def chunks(self) -> int:
         return math.ceil(self.draws / WEIGHTS_CHUNK)
 
-    @property
+    @cached_property
     def identity(self) -> str:
-        sizes = len(self.train[1]), self.tested, self.draws, self.batch, WEIGHTS_CHUNK
-        return derive(
-            "errors per weights", self.seed, *sizes, self.at_once, *_elsewhere(self.device)
-        )
+        examples = _digest(self.train), _digest(self.test)
+        sizes = self.draws, self.batch, WEIGHTS_CHUNK, self.at_once
+        return derive("errors per weights", self.seed, *examples, *sizes, *_elsewhere(self.device))
 
     def begin(self) -> Chunk:
         device = device_named(self.device)

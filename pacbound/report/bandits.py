@@ -35,20 +35,27 @@ def _table(folder: Path, protocol: str) -> str:
         if not found:
             continue
         best = winners(found).best
-        ours = [_ours(Average.of(found.get(a, {}).values()), a == best) for a in AGENTS]
+        most = max(len(own) for own in found.values())
+        ours = [_ours(Average.of(found.get(a, {}).values()), a == best, most) for a in AGENTS]
         published = BANDIT_REGRETS[protocol][problem]
         papers = [f"{published[a].mean:.2f}" if a in published else "–" for a in AGENTS]
-        seeds = max(len(own) for own in found.values())
-        rows.append(f"| {problem}, {seeds} seed{'s' * (seeds > 1)} | {' | '.join(ours)} |")
+        rows.append(f"| {problem}, {_seeds(most)} | {' | '.join(ours)} |")
         rows.append(f"| *the paper's* | {' | '.join(papers)} |")
     return "\n".join(rows)
 
 
-def _ours(average: Average | None, best: bool) -> str:
+def _ours(average: Average | None, best: bool, most: int) -> str:
+    """A cell; one of fewer seeds than others of its row have says so."""
     if average is None:
         return "–"
-    mean = f"**{average.mean:.2f}**" if best else f"{average.mean:.2f}"
-    return mean if average.standard_error is None else f"{mean} ± {average.standard_error:.2f}"
+    words = f"**{average.mean:.2f}**" if best else f"{average.mean:.2f}"
+    if average.standard_error is not None:
+        words += f" ± {average.standard_error:.2f}"
+    return words if average.count == most else f"{words} ({_seeds(average.count)})"
+
+
+def _seeds(count: int) -> str:
+    return f"{count} seed{'s' * (count > 1)}"
 
 
 def _published(folder: Path) -> dict[str, dict[str, dict[int, float]]]:

@@ -17,12 +17,13 @@ from pacbound.tables.cell import Cell
 from pacbound.tables.jobs import RunCell
 from pacbound.tables.place import LOCK, Busy, Place
 from pacbound.workers.child import Event, in_one_line
-from pacbound.workers.cluster import connect
+from pacbound.workers.cluster import await_workers, connect, is_loss, is_there, lost
 
 __all__ = ["Cluster", "RemoteCell"]
 
 PATIENCE = 1.0  # seconds: another process's look at the lock is shorter
 MOST_ATTEMPTS = 5
+LOOK = 5.0  # seconds between looks at the scheduler
 
 Files = Mapping[str, bytes]
 
@@ -32,11 +33,15 @@ def run_there(cell: Cell, files: Files, threads: int, topic: str) -> tuple[Event
     from distributed import get_worker
 
     worker = get_worker()
+    task = worker.get_current_task()
     outcome: Event = {"event": "failed", "reason": "it ended without a word"}
 
     def send(event: Event) -> None:
         nonlocal outcome
         if event["event"] == "progress":
+            state = worker.state.tasks.get(task)
+            if state is None or state.state == "cancelled":
+                raise BadInput("nobody waits for it any more")
             worker.log_event(topic, dict(event))
         else:
             outcome = event
@@ -109,12 +114,12 @@ class RemoteCell:
                     break
                 sent = _files(self._place.path)
                 work = run_there, self._cell, sent, self._threads, topic
+                await_workers(self._client)
                 self._future = self._client.submit(*work, pure=False)
-                outcome: Event
                 try:
-                    outcome, files = self._future.result()
+                    outcome, files = self._awaited()
                 except Exception as error:
-                    if _is_loss(error):
+                    if is_loss(error):
                         continue
                     raise
                 for name, content in files.items():
@@ -127,16 +132,18 @@ class RemoteCell:
                 return outcome
             raise BadInput("the cluster lost it again and again; are its workers short of memory?")
         finally:
-            self._client.unsubscribe_topic(topic)
+            if is_there(self._client):
+                self._client.unsubscribe_topic(topic)
 
-
-def _is_loss(error: Exception) -> bool:
-    """Whether it is the workers that failed, not the work."""
-    from concurrent.futures import CancelledError
-
-    from distributed import KilledWorker
-
-    return isinstance(error, KilledWorker | CancelledError)
+    def _awaited(self) -> tuple[Event, Files]:
+        """What came of it, however long it takes, while there is a scheduler."""
+        while True:
+            try:
+                outcome: tuple[Event, Files] = self._future.result(timeout=LOOK)
+                return outcome
+            except TimeoutError as error:
+                if not is_there(self._client):
+                    raise lost(self._client) from error
 
 
 class Cluster:
@@ -154,3 +161,7 @@ class Cluster:
         self, cell: Cell, place: Place, threads: int, events: queue.Queue[tuple[str, Event]]
     ) -> RemoteCell:
         return RemoteCell(self._client, cell, place, threads, events)
+
+    def close(self) -> None:
+        """Leave the cluster: cells that are not finished are given up there."""
+        self._client.close()

@@ -13,6 +13,8 @@ from pacbound.files import write_whole
 
 __all__ = ["EpochRecord", "TrainingLog", "log_path"]
 
+LARGEST = 2**53
+
 
 @dataclass(frozen=True)
 class EpochRecord:
@@ -66,7 +68,7 @@ class TrainingLog:
 
     def records(self) -> list[EpochRecord]:
         """The epochs so far."""
-        if not self.path.exists():
+        if not self.path.is_file():
             return []
         records = []
         for line in self.path.read_text(encoding="utf-8", errors="replace").splitlines():
@@ -87,11 +89,16 @@ def _sound(record: EpochRecord) -> bool:
         if name in texts:
             fits = isinstance(value, str)
         elif name in lists:
-            fits = isinstance(value, list) and all(type(x) in (int, float) for x in value)
+            fits = isinstance(value, list) and all(map(_is_number, value))
         elif name == "beta" and value is None:
             fits = True
         else:
-            fits = type(value) in (int, float)
+            fits = _is_number(value)
         if not fits:
             return False
     return type(record.epoch) is int and 0 <= record.seconds < math.inf
+
+
+def _is_number(value: object) -> bool:
+    """That arithmetic with floats can take: whole ones may have any number of digits."""
+    return type(value) is float or (type(value) is int and abs(value) < LARGEST)

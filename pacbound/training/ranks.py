@@ -119,7 +119,10 @@ def world_size() -> int:
     """How many processes `torchrun` started; 1 without it."""
     if not {"RANK", "WORLD_SIZE", "MASTER_ADDR"} <= set(os.environ):
         return 1
-    return int(os.environ["WORLD_SIZE"])
+    size = os.environ["WORLD_SIZE"]
+    if not size.isdecimal():
+        raise BadInput(f"the variable WORLD_SIZE, of torchrun, is {size!r}, not a number")
+    return int(size)
 
 
 def local_rank() -> int:
@@ -139,7 +142,11 @@ def joined(device: torch.device) -> Iterator[Ranks]:
         return
     if device.type not in BACKENDS:
         raise BadInput(f"several processes can train on cpu and cuda, not on {device.type}")
-    dist.init_process_group(BACKENDS[device.type], timeout=TIMEOUT)
+    try:
+        dist.init_process_group(BACKENDS[device.type], timeout=TIMEOUT)
+    except (ValueError, RuntimeError) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise BadInput(f"the processes of torchrun do not find each other: {reason}") from error
     ranks = Ranks(dist.get_rank(), dist.get_world_size())
     try:
         yield ranks

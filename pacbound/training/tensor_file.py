@@ -127,6 +127,7 @@ class _Reader(pickle._Unpickler):  # the one in Python, not in C
     """Unpickles containers and tensors; its names are only ever compared."""
 
     stack: list[Any]  # what the opcodes work on
+    pop_mark: Callable[[], list[Any]]
 
     dispatch: ClassVar[dict[int, Callable[[Any], None]]] = {
         code[0]: pickle._Unpickler.dispatch[code[0]] for code in OPCODES
@@ -174,12 +175,31 @@ class _Reader(pickle._Unpickler):  # the one in Python, not in C
         else:
             raise ValueError("a call with other arguments")
 
+    def load_setitem(self) -> None:
+        value, key = self.stack.pop(), self.stack.pop()
+        self._put([key, value])
+
+    def load_setitems(self) -> None:
+        self._put(self.pop_mark())
+
+    def _put(self, items: list[Any]) -> None:
+        """Into the dictionary on the stack; other keys could take any time to be hashed."""
+        target = self.stack[-1]
+        if type(target) not in (dict, OrderedDict) or len(items) % 2:
+            raise ValueError("entries of what is no dictionary")
+        for key, value in zip(items[::2], items[1::2], strict=True):
+            if type(key) not in (str, int):
+                raise ValueError("a key is neither a text nor a number")
+            target[key] = value
+
     def load_build(self) -> None:
         """The version that torch hangs on the dictionary of a module's tensors: left out."""
         self.stack.pop()
         if type(self.stack[-1]) is not OrderedDict:
             raise AsksForCode("attributes of what is no dictionary")
 
+    dispatch[pickle.SETITEM[0]] = load_setitem
+    dispatch[pickle.SETITEMS[0]] = load_setitems
     dispatch[pickle.REDUCE[0]] = load_reduce
     dispatch[pickle.BUILD[0]] = load_build
 
@@ -211,8 +231,6 @@ def _finished(content: Any, depth: int, left: list[int]) -> Any:
     if isinstance(content, Storage | Named):
         raise ValueError("it holds what is no value")
     if isinstance(content, dict):
-        if not all(type(key) in (str, int) for key in content):
-            raise ValueError("a key is neither a text nor a number")
         pairs = ((key, _finished(value, depth + 1, left)) for key, value in content.items())
         return type(content)(pairs)
     if isinstance(content, list | tuple):

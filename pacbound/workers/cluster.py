@@ -16,7 +16,7 @@ from pacbound import __version__
 from pacbound.errors import BadInput
 from pacbound.workers.engine import Chunk, Work, bundles, single_threaded
 
-__all__ = ["DaskCluster", "connect"]
+__all__ = ["DaskCluster", "await_workers", "connect", "is_loss", "is_there", "lost"]
 
 PATIENCE = 10.0  # seconds to reach a scheduler
 MOST_ATTEMPTS = 5  # at the same chunks, without a result in between
@@ -48,14 +48,31 @@ def await_workers(client: Any) -> None:
     """Wait a moment for the first; BadInput if none comes."""
     try:
         client.wait_for_workers(1, timeout=PATIENCE)
-    except TimeoutError as error:
+    except OSError as error:
+        if not is_there(client):
+            raise lost(client) from error
         raise BadInput(f"the scheduler at {client.scheduler.address} has no workers") from error
+
+
+def is_there(client: Any) -> bool:
+    """Whether the scheduler can be spoken to."""
+    return bool(client.status == "running")
+
+
+def lost(client: Any) -> BadInput:
+    """What is said when the scheduler does not answer any more."""
+    return BadInput(
+        f"lost the Dask scheduler at {client.scheduler.address}; the same command continues"
+    )
 
 
 def _compare_versions(client: Any) -> None:
     """A result of other versions may differ in its last digit, or mean something else."""
     try:
-        found = {*client.run(versions).values(), client.submit(versions, pure=False).result()}
+        # Neither waits for what the workers are doing.
+        found = {*client.run(versions).values(), client.run_on_scheduler(versions)}
+    except OSError as error:
+        raise lost(client) from error
     except Exception as error:  # of the scheduler or a worker that cannot even import it
         raise BadInput(
             f"the Dask cluster cannot import pacbound: its scheduler and workers need {versions()}"
@@ -108,10 +125,13 @@ class DaskCluster:
         attempts = 0
         while left:
             attempts += 1
-            for number, result in self._attempt(work, list(left)):
-                attempts = 0
-                del left[number]
-                yield number, result
+            try:
+                for number, result in self._attempt(work, list(left)):
+                    attempts = 0
+                    del left[number]
+                    yield number, result
+            except OSError as error:
+                raise error if is_there(self.client) else lost(self.client) from error
             if left and attempts == MOST_ATTEMPTS:
                 raise BadInput(
                     f"the cluster lost the same work {attempts} times; are its workers killed for "
@@ -133,16 +153,22 @@ class DaskCluster:
         }
         try:
             for future in as_completed(list(futures), loop=self.client.loop):
-                if future.status == "finished":
-                    yield from zip(futures[future], future.result(), strict=True)
-                elif future.status == "error" and not _lost(future.exception()):
-                    raise future.exception()
+                try:
+                    results = future.result()
+                except Exception as error:
+                    if not is_loss(error):
+                        raise
+                else:
+                    yield from zip(futures[future], results, strict=True)
         finally:
-            self.client.cancel([future for future in futures if not future.done()])
+            if is_there(self.client):
+                self.client.cancel([future for future in futures if not future.done()])
 
 
-def _lost(error: BaseException) -> bool:
-    """Whether it is the workers that failed, not the work."""
+def is_loss(error: Exception) -> bool:
+    """Whether it is the workers or the scheduler that failed, not the work."""
+    from concurrent.futures import CancelledError
+
     from distributed import KilledWorker
 
-    return isinstance(error, KilledWorker)
+    return isinstance(error, KilledWorker | CancelledError)

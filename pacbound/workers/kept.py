@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+import hmac
 import json
 import os
 import platform
+import secrets
+import tempfile
 import time
 from contextlib import suppress
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -15,15 +19,20 @@ import numpy as np
 import torch
 
 from pacbound import __version__
+from pacbound.data.cache import cache_folder
 from pacbound.errors import BadInput
 
 __all__ = ["Kept"]
 
 SYNC = 1.0  # seconds of work that a power cut may take away
+KEY, KEY_BYTES = "key-of-unfinished-work", 32  # in the user's cache
 
 
 class Kept:
     """The chunks that are done, one line each, with a digest that a damaged line does not have.
+
+    Nor has a forged one: digests need a key of the user's own. A file that came with somebody
+    else's checkpoint would otherwise decide what is certified.
 
     Results may differ in the last digit between versions and processors, so what was begun
     elsewhere is not continued. The same file can serve several kinds of work, told apart by their
@@ -38,6 +47,10 @@ class Kept:
         self._synced = time.monotonic()
         self._handle: int | None = None
 
+    @cached_property
+    def _key(self) -> bytes:
+        return _own_key()
+
     def found(self, identity: str) -> dict[int, Any]:
         """What was kept of this work, by the chunk's number."""
         results: dict[int, Any] = {}
@@ -50,7 +63,9 @@ class Kept:
         ours = _place(identity)
         for line in lines:
             digest, _, text = line.partition(b" ")
-            if digest == _digest(text):  # not cut short by a kill, nor damaged
+            if hmac.compare_digest(
+                digest, _digest(self._key, text)
+            ):  # not cut short by a kill, nor damaged
                 try:
                     place, number, result = json.loads(text)
                 except (ValueError, TypeError, RecursionError):
@@ -63,7 +78,7 @@ class Kept:
         """Keep one more."""
         text = json.dumps([_place(identity), number, result], separators=(",", ":")).encode()
         # A line that a kill cut short ends here.
-        line = b"\n" + _digest(text) + b" " + text + b"\n"
+        line = b"\n" + _digest(self._key, text) + b" " + text + b"\n"
         try:
             if self._handle is None:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -86,8 +101,25 @@ class Kept:
             self.path.unlink(missing_ok=True)
 
 
-def _digest(text: bytes) -> bytes:
-    return hashlib.sha256(text).hexdigest()[:16].encode()
+def _digest(key: bytes, text: bytes) -> bytes:
+    return hmac.new(key, text, hashlib.sha256).hexdigest()[:32].encode()
+
+
+def _own_key() -> bytes:
+    """The user's, made when it is first needed; for this process alone where it cannot be kept."""
+    path, fresh = cache_folder() / KEY, secrets.token_bytes(KEY_BYTES)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if not path.exists():
+            with tempfile.NamedTemporaryFile(dir=path.parent) as file:  # which others cannot read
+                file.write(fresh)
+                file.flush()
+                with suppress(FileExistsError):
+                    os.link(file.name, path)
+        found = path.read_bytes()
+    except OSError:
+        return fresh
+    return found if len(found) == KEY_BYTES else fresh
 
 
 def _place(identity: str) -> str:

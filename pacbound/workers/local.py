@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import queue
 import tempfile
 import time
@@ -12,13 +13,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Any
+from typing import IO, Any
 
 import torch
 
 from pacbound.errors import BadInput
 from pacbound.workers.child import Child, Event, Orders, Send, in_one_line
-from pacbound.workers.engine import Chunk, Work, bundles, single_threaded
+from pacbound.workers.engine import Chunk, Here, Work, bundles, single_threaded
 
 __all__ = ["LocalProcesses"]
 
@@ -62,6 +63,18 @@ def _read(path: str) -> Work:
     return work
 
 
+class _CannotBeShared(Exception):
+    """The work has a part that cannot be pickled, such as a class inside a function."""
+
+
+def _write(work: Work, stream: IO[bytes]) -> None:
+    try:
+        torch.save(work, stream)
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        raise _CannotBeShared from error
+    stream.flush()
+
+
 @contextmanager
 def _shared(work: Work) -> Iterator[str]:
     """The work where other processes can map it, until this one ends, however it ends."""
@@ -69,15 +82,13 @@ def _shared(work: Work) -> Iterator[str]:
         handle = os.memfd_create("pacbound")
         try:
             with os.fdopen(handle, "w+b") as stream:
-                torch.save(work, stream)
-                stream.flush()
+                _write(work, stream)
                 yield f"/proc/{os.getpid()}/fd/{stream.fileno()}"
         except OSError as error:
             raise BadInput(f"cannot share the work among processes: {error}") from error
     else:
         with tempfile.NamedTemporaryFile(prefix="pacbound-") as file:
-            torch.save(work, file)
-            file.flush()
+            _write(work, file)
             yield file.name
 
 
@@ -91,7 +102,7 @@ class LocalProcesses:
     """So many processes of one thread each, which live until this is closed.
 
     A worker that is killed is replaced, and what it had not finished is done again. What is done in
-    a moment is done without them.
+    a moment is done without them, and so is what cannot be sent to other processes.
 
     Example:
         >>> with LocalProcesses(2) as engine:
@@ -141,6 +152,8 @@ class LocalProcesses:
         try:
             with _shared(work) as path:
                 yield from self._serve(path, waiting, left)
+        except _CannotBeShared:  # before any was done
+            yield from Here().results(work, numbers)
         finally:
             if left:  # it was given up: nothing of it may be taken for a result of other work
                 self._stop()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -11,13 +12,17 @@ from typing import Any
 import pytest
 
 from pacbound.certificate import checker
+from pacbound.certify.chunks import Sampler
 from pacbound.certify.issue import Request, certify
 from pacbound.data import Dataset
+from pacbound.errors import BadInput
 from pacbound.files import file_digest
 from pacbound.recipes import Settings
 from pacbound.recipes.commands import train_command
+from pacbound.training.checkpoints import Checkpoint
 from pacbound.training.log import TrainingLog, log_path
 from pacbound.training.loop import train
+from pacbound.workers.kept import Kept
 
 REQUEST = Request(Decimal("0.035"), draws=600)
 
@@ -64,6 +69,48 @@ def test_the_seconds_of_training_that_was_resumed_are_those_of_all_parts(
     found = seconds(path, tiny_data)
     assert found is not None
     assert 1000 <= found < 1010
+
+
+@pytest.mark.parametrize("name", ["seconds", "kl", "prior_seconds"])
+def test_a_number_of_any_length_is_no_figure(name: str, trained: Path, tiny_data: Dataset) -> None:
+    line = json.loads(log_path(trained).read_text().splitlines()[0])
+    log_path(trained).write_text(json.dumps(line | {name: 10**400}) + "\n")
+    assert seconds(trained, tiny_data) is None
+
+
+def test_a_log_that_is_no_file_is_not_opened(trained: Path, tiny_data: Dataset) -> None:
+    log_path(trained).unlink()
+    os.mkfifo(log_path(trained))
+    assert seconds(trained, tiny_data) is None
+
+
+def test_a_checkpoint_that_changes_while_it_is_read_is_refused(
+    trained: Path, tiny_data: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    load = Checkpoint.load
+
+    def replaced(path: Path) -> Checkpoint:
+        checkpoint = load(path)
+        path.write_bytes(path.read_bytes() + b"\0")
+        return checkpoint
+
+    monkeypatch.setattr(Checkpoint, "load", replaced)
+    with pytest.raises(BadInput, match="changed while it was read"):
+        certify(trained, tiny_data, REQUEST)
+
+
+def test_other_test_examples_are_judged_anew(
+    trained: Path, tiny_data: Dataset, tmp_path: Path
+) -> None:
+    """Which are not in the digest of the data."""
+    assert tiny_data.test_labels is not None
+    kept = Sampler(kept=Kept(tmp_path / "partial"))
+    certify(trained, tiny_data, REQUEST, kept)
+    others = (tiny_data.test_labels + 1) % tiny_data.classes
+    changed = dataclasses.replace(tiny_data, test_labels=others)
+    assert changed.sha256 == tiny_data.sha256
+    continued, anew = certify(trained, changed, REQUEST, kept), certify(trained, changed, REQUEST)
+    assert continued.also == anew.also
 
 
 @pytest.mark.parametrize("content", [None, b"", b"no JSON", b"\xff\xfe\x00", b'{"epoch": 1'])

@@ -212,6 +212,14 @@ def hostile_checkpoints(path: Path) -> dict[str, bytes]:
     def bomb(records: dict[str, bytes]) -> None:
         records["archive/data/0"] = bytes(1 << 28)
 
+    def keyed(key: bytes) -> bytes:
+        """With a dictionary that has this, as the pickle makes it, for a key."""
+        whole = pickle.PROTO + b"\x02" + pickle.EMPTY_DICT + key + pickle.NONE + pickle.SETITEM
+        return repacked(plain, lambda x: x.update({next(iter(x)): whole + pickle.STOP}))
+
+    shared = pickle.EMPTY_TUPLE + b"".join(
+        pickle.BINPUT + bytes([n]) + pickle.BINGET + bytes([n]) + pickle.TUPLE2 for n in range(200)
+    )
     twice = [1]
     for _ in range(60):
         twice = [twice, twice]
@@ -223,6 +231,9 @@ def hostile_checkpoints(path: Path) -> dict[str, bytes]:
         "bomb": repacked(plain, bomb, zipfile.ZIP_DEFLATED),
         "stride 0": saved(content | {"posterior": {"w": whole}}),
         "a list in itself": saved(content | {"training": twice}),
+        "a key of shared tuples": keyed(shared),
+        "a key of nested tuples": keyed(pickle.EMPTY_TUPLE + pickle.TUPLE1 * 10**6),
+        "nested tuples": keyed(b"K\x01" + pickle.EMPTY_TUPLE + pickle.TUPLE1 * 10**6),
         "absurd storage": in_pickle(b"tq", b"J\xff\xff\xff\x7ftq"),
         "outside": repacked(plain, lambda records: records.update({"../../x": b"x"})),
         "truncated": plain[: len(plain) // 2],

@@ -37,7 +37,9 @@ def test_means_and_errors_are_those_of_the_files(folder: Path) -> None:
     assert ours["problem"] == "mushroom, 3 seeds"
     assert ours["k-linear"] == f"**1.75** ± {error:.2f}"
     assert ours["linear"] == "8.00 ± 0.58"
-    assert ours["diag"] == "1.00"  # of one seed: no error, and no winner over those of three
+    assert (
+        ours["diag"] == "1.00 (1 seed)"
+    )  # of one seed: no error, and no winner over those of three
     assert ours["k-diag"] == "–"
 
 

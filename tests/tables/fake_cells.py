@@ -46,7 +46,11 @@ class FakeCell:
         if self.action == "vanish":
             os._exit(3)
         print("a library that prints")
-        time.sleep(self.seconds)
+        until = time.monotonic() + self.seconds
+        while self.action == "report" and time.monotonic() < until:
+            time.sleep(0.3)
+            report(Progress("working", 1.0, "half of it"))
+        time.sleep(max(0.0, until - time.monotonic()))
         with (folder / "runs").open("a") as stream:
             stream.write(f"{time.time()}\n")
         (folder / "result").write_text("sound")

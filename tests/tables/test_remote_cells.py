@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import os
+import queue
 import signal
+import subprocess
+import sys
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from distributed import Client
@@ -17,6 +23,7 @@ from pacbound.tables.bandit.cell import BanditCell
 from pacbound.tables.place import Place
 from pacbound.tables.pool import Pool, Watcher
 from pacbound.tables.remote import Cluster
+from pacbound.workers.child import Event
 
 
 def run(cells: list[FakeCell] | list[BanditCell], root: Path, address: str = "") -> Pool:
@@ -79,3 +86,56 @@ def test_a_pool_that_stops_leaves_the_cell_to_others(tmp_path: Path, address: st
     while Place.of(cell, tmp_path).busy():
         assert time.monotonic() < until
         time.sleep(0.05)
+
+
+def test_a_cell_that_nobody_waits_for_frees_its_worker(tmp_path: Path, address: str) -> None:
+    with Client(address) as other:
+        threads = sum(other.nthreads().values())
+        cells = [FakeCell(f"long {n}", "report", seconds=60.0) for n in range(threads)]
+        clients = [Cluster(address) for _ in cells]
+        begun: queue.Queue[tuple[str, Event]] = queue.Queue()
+        places = [Place(tmp_path / cell.name) for cell in cells]
+        for place, cell, cluster in zip(places, cells, clients, strict=True):
+            place.make()
+            cluster(cell, place, 1, begun)
+        for _ in cells:
+            assert begun.get(timeout=20)[1]["event"] == "progress"
+        for cluster in clients:
+            cluster.close()
+        assert other.submit(abs, -1, pure=False).result(timeout=20) == 1
+
+
+@pytest.fixture
+def scheduler(tmp_path: Path) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
+    """One that can be killed, with one worker: its address and its process."""
+    file, python = tmp_path / "scheduler.json", [sys.executable, "-m"]
+    common = ["--no-dashboard", "--scheduler-file", str(file)]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}  # of the cells here
+    quiet: Any = {"stderr": subprocess.DEVNULL, "env": environment}
+    words = ["distributed.cli.dask_scheduler", "--port", "0", "--host", "127.0.0.1", *common]
+    process = subprocess.Popen([*python, *words], **quiet)
+    until = time.monotonic() + 30
+    while not file.exists() or not file.read_text():
+        assert time.monotonic() < until
+        time.sleep(0.1)
+    words = ["distributed.cli.dask_worker", "--no-nanny", "--nthreads", "1", *common]
+    worker = subprocess.Popen([*python, *words], **quiet)
+    yield json.loads(file.read_text())["address"], process
+    for each in (worker, process):
+        each.kill()
+        each.wait()
+
+
+def test_a_lost_scheduler_is_told(
+    tmp_path: Path, scheduler: tuple[str, subprocess.Popen[bytes]]
+) -> None:
+    address, process = scheduler
+    place, told = Place(tmp_path / "a"), queue.Queue[tuple[str, Event]]()
+    place.make()
+    Cluster(address)(FakeCell("a", seconds=300.0), place, 1, told)
+    assert told.get(timeout=30)[1]["event"] == "progress"
+    process.kill()
+    _, event = told.get(timeout=90)
+    assert event["event"] == "failed"
+    assert "lost the Dask scheduler" in event["reason"]
+    assert "the same command continues" in event["reason"]

@@ -163,6 +163,19 @@ def test_several_processes_are_refused_on_a_device_that_cannot_speak(
         pass
 
 
+@pytest.mark.parametrize(
+    ("count", "words"), [("2", "do not find each other: .*MASTER_PORT"), ("two", "'two'")]
+)
+def test_what_torchrun_did_not_set_is_told(
+    count: str, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in {"RANK": "0", "WORLD_SIZE": count, "MASTER_ADDR": "localhost"}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.delenv("MASTER_PORT", raising=False)
+    with pytest.raises(BadInput, match=words), joined(torch.device("cpu")):
+        pass
+
+
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="processes are found in /proc")
 def test_a_killed_process_ends_the_other(tiny_file: Path, tmp_path: Path) -> None:
     path = tmp_path / "a.pt"

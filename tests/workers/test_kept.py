@@ -67,6 +67,28 @@ def test_only_what_is_missing_is_done(tmp_path: Path) -> None:
     assert [square for square, _ in results] == [0, 1, 4, 9, 16]
 
 
+def test_what_another_wrote_is_not_continued(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = filled(tmp_path / "partial")
+    monkeypatch.setenv("PACBOUND_DATA", str(tmp_path / "another user's"))
+    assert Kept(kept.path).found("work") == {}
+    (key,) = (tmp_path / "another user's").iterdir()
+    assert key.stat().st_mode & 0o777 == 0o600
+    Kept(kept.path).add("work", 5, 1)
+    assert Kept(kept.path).found("work") == {5: 1}
+
+
+def test_without_a_place_for_the_key_nothing_is_continued(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("PACBOUND_DATA", str(tmp_path / "file" / "cache"))
+    kept = filled(tmp_path / "partial")
+    assert kept.found("work") == RESULTS
+    assert Kept(kept.path).found("work") == {}
+
+
 def test_work_that_has_become_other_work_begins_anew(tmp_path: Path) -> None:
     kept = Kept(tmp_path / "partial")
     Sampler(kept=kept).results("counting", Squares(5))

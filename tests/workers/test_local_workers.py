@@ -96,3 +96,12 @@ def test_bundles_are_all_the_numbers_in_order(count: int, workers: int) -> None:
     parts = bundles(range(count), workers)
     assert [number for part in parts for number in part] == list(range(count))
     assert all(parts)
+
+
+def test_what_cannot_be_sent_is_done_here() -> None:
+    class Inside(Squares):
+        """Of a function: no other process can find it."""
+
+    with LocalProcesses(2, here=0.0) as engine:
+        assert squares(engine, Inside(50)) == EXPECTED
+        assert squares(engine, Squares(50)) == EXPECTED
