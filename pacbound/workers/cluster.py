@@ -14,6 +14,7 @@ import torch
 
 from pacbound import __version__
 from pacbound.errors import BadInput
+from pacbound.workers.allocator import keeping_memory
 from pacbound.workers.engine import Chunk, Work, bundles, single_threaded
 
 __all__ = ["DaskCluster", "await_workers", "connect", "is_loss", "is_there", "lost"]
@@ -93,7 +94,8 @@ def do_bundle(work: Work, token: str, numbers: Sequence[int], wanted: str) -> li
     if getattr(_begun, "token", None) != token:
         _begun.token, _begun.chunk = token, single_threaded(work.begin())
     chunk: Chunk = _begun.chunk
-    return [chunk(number) for number in numbers]
+    with keeping_memory():
+        return [chunk(number) for number in numbers]
 
 
 class DaskCluster:
