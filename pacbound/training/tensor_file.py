@@ -94,7 +94,8 @@ def read_tensors(path: Path, kind: str) -> Any:
     except OSError as error:
         raise BadInput(f"cannot read {path}: {error.strerror or error}") from error
     except Exception as error:  # a hostile file can make the reader fail in any way
-        raise BadInput(f"{path} is not a {kind}: it is truncated, damaged or of another kind") from error
+        flaw = "it is truncated, damaged or of another kind"
+        raise BadInput(f"{path} is not a {kind}: {flaw}") from error
 
 
 def _content(stream: BinaryIO) -> Any:
