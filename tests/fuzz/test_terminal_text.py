@@ -60,7 +60,7 @@ def hostile_certificates() -> Iterator[str]:
     for number in range(len(list(places(json.loads(TEXT))))):
         record = json.loads(TEXT)
         holder, key = list(places(record))[number]
-        holder[key] = EVIL + "\ud800"  # half of a character
+        holder[key] = EVIL
         yield json.dumps(record)
     for name in ("claim", "kl", "budget"):
         record = json.loads(TEXT)
