@@ -46,7 +46,7 @@ def read_arrays(
                 raise BadInput(f"{path} is a single array; save it with {how}")
         with zipfile.ZipFile(path) as archive:
             names = set(archive.namelist())
-            for key in names & {*needed, *optional}:
+            for key in [x for x in (*needed, *optional) if x in names]:
                 raise BadInput(f"{path}: {key} is not an array; save it with {how}")
             present = [key for key in (*needed, *optional) if f"{key}.npy" in names]
             arrays = _arrays(path, archive, present)

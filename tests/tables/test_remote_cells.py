@@ -77,7 +77,7 @@ def test_a_pool_that_stops_leaves_the_cell_to_others(tmp_path: Path, address: st
                 raise KeyboardInterrupt
 
     until = time.monotonic() + 1.5
-    cell = FakeCell("a", seconds=60.0)
+    cell = FakeCell("a", "report", seconds=60.0)
     pool = Pool([cell], tmp_path, 1, threads=1, begin=Cluster(address))
     pool.survey(Watcher())
     with pytest.raises(KeyboardInterrupt):
@@ -98,11 +98,14 @@ def test_a_cell_that_nobody_waits_for_frees_its_worker(tmp_path: Path, address: 
         for place, cell, cluster in zip(places, cells, clients, strict=True):
             place.make()
             cluster(cell, place, 1, begun)
-        for _ in cells:
-            assert begun.get(timeout=20)[1]["event"] == "progress"
+        waiting = {cell.name for cell in cells}
+        while waiting:
+            name, event = begun.get(timeout=30)
+            assert event["event"] == "progress"
+            waiting.discard(name)
         for cluster in clients:
             cluster.close()
-        assert other.submit(abs, -1, pure=False).result(timeout=20) == 1
+        assert other.submit(abs, -1, pure=False).result(timeout=40) == 1
 
 
 @pytest.fixture
