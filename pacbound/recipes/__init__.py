@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
 from contextlib import suppress
+from functools import cache
 from importlib.resources import files
 from typing import Any
 
@@ -58,15 +60,22 @@ def recipe(name: str, overrides: Mapping[str, Any] | None = None) -> Settings:
 
 def lineage(name: str) -> list[str]:
     """A recipe, the one that it is based on, the one that that is based on, and so on."""
-    base = yaml.safe_load(recipe_text(name)).get("base")
+    base = _parsed(recipe_text(name)).get("base")
     return [name, *lineage(base)] if base else [name]
+
+
+@cache
+def _parsed(text: str) -> dict[str, Any]:
+    """A recipe's YAML, which takes longer to read than a small network to certify."""
+    values: dict[str, Any] = yaml.safe_load(text)
+    return values
 
 
 def _values(name: str) -> dict[str, Any]:
     """A recipe's values on top of those that it is based on."""
     values: dict[str, Any] = {}
     for each in reversed(lineage(name)):
-        own = yaml.safe_load(recipe_text(each))
+        own = copy.deepcopy(_parsed(recipe_text(each)))
         if "learned" in values and "learned" in own:
             own["learned"] = values["learned"] | own["learned"]
         values |= own
