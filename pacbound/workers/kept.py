@@ -54,6 +54,8 @@ class Kept:
     def found(self, identity: str) -> dict[int, Any]:
         """What was kept of this work, by the chunk's number."""
         results: dict[int, Any] = {}
+        if self.path.is_symlink() or (self.path.exists() and not self.path.is_file()):
+            raise BadInput(f"{self.path} is not a regular file; delete it")
         try:
             lines = self.path.read_bytes().splitlines()
         except FileNotFoundError:
@@ -82,7 +84,7 @@ class Kept:
         try:
             if self._handle is None:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
-                flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+                flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW
                 self._handle = os.open(self.path, flags, 0o666)
             if os.write(self._handle, line) < len(line):
                 raise OSError("no space left for a whole line")

@@ -79,6 +79,17 @@ def test_what_another_wrote_is_not_continued(
     assert Kept(kept.path).found("work") == {5: 1}
 
 
+def test_a_link_is_not_followed(tmp_path: Path) -> None:
+    target, kept = tmp_path / "precious", Kept(tmp_path / "partial")
+    target.write_text("mine")
+    kept.path.symlink_to(target)
+    with pytest.raises(BadInput, match="not a regular file"):
+        kept.found("work")
+    with pytest.raises(BadInput, match="cannot write"):
+        kept.add("work", 0, 1)
+    assert target.read_text() == "mine"
+
+
 def test_without_a_place_for_the_key_nothing_is_continued(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
