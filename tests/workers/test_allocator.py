@@ -1,4 +1,4 @@
-"""Freed memory is kept while chunks are done, and given back afterwards."""
+"""Freed memory is kept while chunks are done."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def faults():
 before = faults()
 with keeping_memory():
     inside = faults()
-print(json.dumps([before, inside, faults()]))
+print(json.dumps([before, inside]))
 """
 
 
@@ -43,7 +43,6 @@ def page_faults(**variables: str) -> list[int]:
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="it is about glibc")
 def test_tensors_are_made_of_memory_that_is_there() -> None:
-    before, inside, after = page_faults(MALLOC_TRIM_THRESHOLD_="65536")
+    before, inside = page_faults(MALLOC_TRIM_THRESHOLD_="65536")
     assert inside < before / 5
-    assert after > inside
-    assert page_faults(MALLOC_TRIM_THRESHOLD_="no number")[2] >= 0  # and nothing breaks
+    page_faults(MALLOC_TRIM_THRESHOLD_="no number")  # nothing breaks
