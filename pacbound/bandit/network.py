@@ -95,6 +95,7 @@ class RewardNetwork:
             memory.count, size=(settings.minibatches, settings.batch)
         )
         weight = settings.beta / memory.count
+        first_rate = settings.learning_rate / (1 + settings.slowing * memory.count / 1000)
         for i, rows in enumerate(batches):
             np.take(memory.inputs, rows, axis=0, out=self._inputs, mode="clip")
             np.take(memory.rewards, rows, out=self._rewards[:, 0], mode="clip")
@@ -102,7 +103,7 @@ class RewardNetwork:
             self.hidden.draw_noise(self.stream)
             self.output.draw_for_means(self.stream)
             self.gradient(self._inputs, self._chosen, self._rewards, weight)
-            rate = settings.learning_rate / (1 + settings.decay * i)
+            rate = first_rate / (1 + settings.decay * i)
             self.optimizer.step(self.parameters.values, self.parameters.gradient, rate)
 
     def gradient(self, inputs: Array, chosen: Array, rewards: Array, weight: float) -> None:

@@ -23,7 +23,8 @@ class AgentSettings:
     minibatches: int = 200  # in each training
     batch: int = 512
     learning_rate: float = 1e-3
-    decay: float = 0.0  # minibatch i of a training has the rate learning_rate / (1 + decay·i)
+    decay: float = 0.0  # minibatch i of a training has its rate / (1 + decay·i)
+    slowing: float = 0.0  # a training on n observations, learning_rate / (1 + slowing·n/1000)
     reset_optimizer: bool = False  # before each training
     hidden: int = 50
     initializer: str = "fan-in-uniform"
@@ -115,6 +116,7 @@ _RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
     "batch": (_whole(1), "a whole number of 1 or more"),
     "learning_rate": (_positive, "a positive number"),
     "decay": (_not_negative, "a number of 0 or more"),
+    "slowing": (_not_negative, "a number of 0 or more"),
     "reset_optimizer": (_flag, "true or false"),
     "hidden": (_whole(2), "a whole number of 2 or more"),
     "initializer": (lambda value: value in INITIALIZERS, f"one of {', '.join(INITIALIZERS)}"),

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pacbound.files import write_whole
-from pacbound.report.bandits import tuned_table
+from pacbound.report.bandits import tuned_table, untuned_table
 from pacbound.report.certificates import commands_table, results_table
 from pacbound.report.learned import learned_table
 from pacbound.report.recipes import recipes_table, settings_table
@@ -45,6 +45,7 @@ TABLES = (
     PageTable("README.md", "certificates", learned_table, "learned priors"),
     PageTable("certificates/README.md", "certificates", commands_table),
     PageTable("docs/bandits.md", "results/bandit", tuned_table),
+    PageTable("docs/bandits.md", "results/bandit-untuned", untuned_table),
     PageTable("docs/variational-inference.md", "results/vi", evaluations_table),
     PageTable("docs/recipes.md", "certificates", recipes_table, "recipes"),
     PageTable("docs/recipes.md", "pacbound/recipes", settings_table, "settings"),

@@ -156,6 +156,22 @@ def test_adam_is_that_of_torch() -> None:
     np.testing.assert_allclose(values, parameter.detach().numpy(), rtol=1e-4, atol=1e-6)
 
 
+def test_rates_fall_within_a_training_and_with_what_was_seen(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rates: list[float] = []
+    monkeypatch.setattr(Adam, "step", lambda self, values, gradient, rate: rates.append(rate))
+    settings = AgentSettings(
+        learning_rate=0.1, decay=0.5, slowing=5.0, minibatches=3, batch=4, hidden=3
+    )
+    agent = make_agent("diag", 4, 3, settings, seed=0)
+    for _ in range(2):  # of 200 observations: the rate of a training is a half, then a third
+        agent.observe(*regression_data())
+        agent.train()
+    within = np.array([1, 1 / 1.5, 1 / 2])
+    np.testing.assert_allclose(rates, [*(0.1 / 2 * within), *(0.1 / 3 * within)])
+
+
 @pytest.mark.parametrize("posterior", ["diag", "k-diag", "k-linear", "k-nonlinear"])
 def test_predictions_have_the_law_of_networks_drawn_one_by_one(posterior: str) -> None:
     made = network_of(posterior)
@@ -319,6 +335,7 @@ def test_settings_come_from_yaml_values() -> None:
         ({"learning_rate": 0}, "learning_rate must be a positive number"),
         ({"learning_rate": "fast"}, "learning_rate"),
         ({"noise": float("nan")}, "noise"),
+        ({"slowing": -1}, "slowing must be a number of 0 or more"),
         ({"batch": 2.5}, "batch"),
         ({"hidden": 1}, "hidden"),
         ({"prior_variance": [1, 1, 1]}, "each of the two layers"),
