@@ -135,7 +135,7 @@ def run_training(
     threads: int | None,
     rank_noise: str,
     device: str,
-    dtype: str,
+    dtype: str | None,
     **flags: Any,
 ) -> tuple[Path, EpochRecord]:
     """Train a recipe with flags and overrides in place of its settings.
@@ -156,8 +156,12 @@ def run_training(
     from pacbound.training.ranks import joined, local_rank, world_size
     from pacbound_cli.data import fetching_bar
 
-    arithmetic = Arithmetic.named(device, dtype, local_rank())
+    arithmetic = Arithmetic.named(
+        device, "float64" if dtype == "float64" else "float32", local_rank()
+    )
     given = {key: value for key, value in flags.items() if value is not None}
+    if dtype is not None:
+        given["products"] = "bfloat16" if dtype == "bfloat16" else "float32"
     if rank_noise == "independent":
         if world_size() == 1:
             raise BadInput("--rank-noise independent is for several processes: see torchrun")

@@ -83,19 +83,22 @@ class _PerExample:
 
     @cached_property
     def identity(self) -> str:
-        parts = _digest(self.examples), CHUNK, self.at_once, *_elsewhere(self.device)
+        sizes = CHUNK, self.passes, self.at_once
+        parts = _digest(self.examples), *sizes, *_elsewhere(self.device)
         return derive("errors per example", self.seed, *parts)
 
     def begin(self) -> Chunk:
         device = device_named(self.device)
         own = copy.deepcopy(self.network).to(device)
+        own.recall()
         inputs, labels = (tensor.to(device) for tensor in self.examples)
 
         def errors(number: int) -> int:
-            first = number % self.parts * CHUNK
-            part = slice(first, first + CHUNK)
-            source = Noise(derive("risk chunk", self.seed, number), device)
-            return int(_all_err(own, inputs[part], labels[part], source, self.at_once).sum())
+            # All passes over a part follow one another: what they have in common is computed once.
+            part, turn = divmod(number, self.passes)
+            rows = slice(part * CHUNK, (part + 1) * CHUNK)
+            source = Noise(derive("risk chunk", self.seed, turn * self.parts + part), device)
+            return int(_all_err(own, inputs[rows], labels[rows], source, self.at_once).sum())
 
         return errors
 

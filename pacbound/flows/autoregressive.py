@@ -11,7 +11,7 @@ from torch import Tensor
 from pacbound.flows import lipschitz
 from pacbound.flows.base import Flow
 from pacbound.flows.lipschitz import Norm, T
-from pacbound.flows.shift import Shift
+from pacbound.flows.shift import EVERY, Shift
 
 __all__ = ["Autoregressive", "masks"]
 
@@ -39,8 +39,7 @@ class Autoregressive(Flow):
         self.shift = Shift([size, *hidden, size], seed, masks(size, hidden, reverse))
 
     def forward(self, x: Tensor) -> Tensor:
-        shifted: Tensor = x + self.shift(x)
-        return shifted
+        return self.shift.added(x, EVERY, EVERY)
 
     def inverse(self, y: Tensor) -> Tensor:
         # After k rounds of x ← y − t(x) the first k coordinates are final, whatever the others.

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from pacbound.flows.base import Flow
 from pacbound.flows.lipschitz import Norm, T
+from pacbound.products import full_precision, operands
 
 __all__ = ["Triangular"]
 
@@ -40,7 +41,8 @@ class Triangular(Flow):
 
     def forward(self, x: Tensor) -> Tensor:
         if self.size < DENSE:
-            return x @ self.matrix().T
+            with full_precision(x.device):
+                return x @ self.matrix().T
         rows = x.reshape(-1, self.size)  # row by row x Lᵀ
         product: Tensor = _Left.apply(rows, self.below)  # type: ignore[no-untyped-call]
         return product.reshape(x.shape)
@@ -48,7 +50,8 @@ class Triangular(Flow):
     def transposed(self, x: Tensor) -> Tensor:
         """Lᵀ x."""
         if self.size < DENSE:
-            return x @ self.matrix()
+            with full_precision(x.device):
+                return x @ self.matrix()
         rows = x.reshape(-1, self.size)  # row by row x L
         product: Tensor = _Right.apply(rows, self.below)  # type: ignore[no-untyped-call]
         return product.reshape(x.shape)
@@ -76,7 +79,7 @@ class Triangular(Flow):
 
 
 def _blocks(n: int) -> Iterator[slice]:
-    count = max(1, min(3, n // SMALLEST_BLOCK))
+    count = max(1, min(4, n // SMALLEST_BLOCK))
     edges = [n * i // count for i in range(count + 1)]
     for first, last in pairwise(edges):
         yield slice(first, last)
@@ -87,14 +90,18 @@ class _Right(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, rows: Tensor, below: Tensor) -> Tensor:
-        ctx.save_for_backward(rows, below)
-        return _times(rows, below)
+        factors = operands(rows, below)
+        ctx.save_for_backward(*factors)
+        return _plus_times(rows, *factors)
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, Tensor]:
         rows, below = ctx.saved_tensors
-        of_rows = _times_transposed(gradients[0], below) if ctx.needs_input_grad[0] else None
-        return of_rows, _outer_below(rows, gradients[0])
+        gradient = gradients[0].to(rows.dtype)
+        of_rows = None
+        if ctx.needs_input_grad[0]:
+            of_rows = _plus_times_transposed(gradients[0], gradient, below)
+        return of_rows, _outer_below(rows, gradient, gradients[0].dtype)
 
 
 class _Left(torch.autograd.Function):
@@ -102,14 +109,16 @@ class _Left(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, rows: Tensor, below: Tensor) -> Tensor:
-        ctx.save_for_backward(rows, below)
-        return _times_transposed(rows, below)
+        factors = operands(rows, below)
+        ctx.save_for_backward(*factors)
+        return _plus_times_transposed(rows, *factors)
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, Tensor]:
         rows, below = ctx.saved_tensors
-        of_rows = _times(gradients[0], below) if ctx.needs_input_grad[0] else None
-        return of_rows, _outer_below(gradients[0], rows)
+        gradient = gradients[0].to(rows.dtype)
+        of_rows = _plus_times(gradients[0], gradient, below) if ctx.needs_input_grad[0] else None
+        return of_rows, _outer_below(gradient, rows, gradients[0].dtype)
 
 
 class _ColumnSquares(torch.autograd.Function):
@@ -118,7 +127,7 @@ class _ColumnSquares(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, matrix: Tensor) -> Tensor:
         ctx.save_for_backward(matrix)
-        return matrix.square().sum(0)
+        return torch.linalg.vector_norm(matrix, dim=0).square_()
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> Tensor:
@@ -127,28 +136,42 @@ class _ColumnSquares(torch.autograd.Function):
         return gradient
 
 
-def _times(rows: Tensor, below: Tensor) -> Tensor:
-    product = torch.empty_like(rows)
+def _plus_times(base: Tensor, rows: Tensor, below: Tensor) -> Tensor:
+    """base + rows·below; both factors may be of a shorter type than `base`, which is kept."""
+    total = torch.empty_like(base)
     for block in _blocks(rows.shape[1]):
         under = slice(block.start, None)
-        torch.addmm(rows[:, block], rows[:, under], below[under, block], out=product[:, block])
-    return product
+        _plus_product(base[:, block], rows[:, under], below[under, block], total[:, block])
+    return total
 
 
-def _times_transposed(rows: Tensor, below: Tensor) -> Tensor:
-    product = torch.empty_like(rows)
+def _plus_times_transposed(base: Tensor, rows: Tensor, below: Tensor) -> Tensor:
+    """base + rows·belowᵀ."""
+    total = torch.empty_like(base)
     for block in _blocks(rows.shape[1]):
         before = slice(0, block.stop)
-        torch.addmm(rows[:, block], rows[:, before], below[block, before].T, out=product[:, block])
-    return product
+        _plus_product(base[:, block], rows[:, before], below[block, before].T, total[:, block])
+    return total
 
 
-def _outer_below(left: Tensor, right: Tensor) -> Tensor:
+def _plus_product(base: Tensor, left: Tensor, right: Tensor, out: Tensor) -> None:
+    if left.dtype == base.dtype:
+        torch.addmm(base, left, right, out=out)
+    else:
+        out.copy_(left @ right)  # adding two types at once is far slower than one after the other
+        out.add_(base)
+
+
+def _outer_below(left: Tensor, right: Tensor, dtype: torch.dtype) -> Tensor:
     """The part of leftᵀ·right below the diagonal."""
     n = left.shape[1]
-    outer = left.new_zeros(n, n)
+    outer = left.new_empty((n, n), dtype=dtype)
     for block in _blocks(n):
         under = slice(block.start, None)
-        torch.mm(left[:, under].T, right[:, block], out=outer[under, block])
+        outer[: block.start, block] = 0
+        if left.dtype == dtype:
+            torch.mm(left[:, under].T, right[:, block], out=outer[under, block])
+        else:
+            outer[under, block] = left[:, under].T @ right[:, block]
         outer[block, block].tril_(-1)
     return outer

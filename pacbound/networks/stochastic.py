@@ -13,6 +13,7 @@ from torch.nn import functional
 from pacbound.errors import BadInput
 from pacbound.networks.share import Share
 from pacbound.posteriors import Diag, Family, KNonlinear, Point, Posterior
+from pacbound.products import operands, product
 from pacbound.seeds import Noise
 
 __all__ = ["StochasticLayer", "StochasticLinear", "StochasticNetwork"]
@@ -62,21 +63,33 @@ class StochasticLayer(nn.Module):
 
     def draw(self, source: Noise | None) -> dict[str, Tensor]:
         """One value for every parameter; the means when there is no source of noise."""
-        packed: dict[str, Tensor] = {}
-        for name in self.posteriors:
-            posterior = self.posterior_of(name)
-            if source is None:
-                packed[name] = posterior.mean
-            else:
-                noise = source.normal(*posterior.shape, dtype=posterior.mean.dtype)
-                packed[name] = posterior.sample(noise)
-        return self.unpack(packed)
+        if source is None:
+            return self.unpack({name: self.posterior_of(name).mean for name in self.posteriors})
+        return self.draw_several(source, [True])[0]
 
-    def pass_over(self, source: Noise) -> None:
-        """Use up the noise of one value for every parameter, which others draw."""
-        for name in self.posteriors:
-            posterior = self.posterior_of(name)
-            source.normal(*posterior.shape, dtype=posterior.mean.dtype)
+    def draw_several(self, source: Noise, wanted: Sequence[bool]) -> list[dict[str, Tensor]]:
+        """Values for every parameter, several times over; nothing where they are not wanted.
+
+        The noise of what is not wanted is used up all the same: others draw those values.
+        """
+        noises: dict[str, list[Tensor]] = {name: [] for name in self.posteriors}
+        for here in wanted:
+            for name in self.posteriors:
+                posterior = self.posterior_of(name)
+                noise = source.normal(*posterior.shape, dtype=posterior.mean.dtype)
+                if here:
+                    noises[name].append(noise)
+        samples = {name: iter(self._samples(name, of)) for name, of in noises.items()}
+        return [
+            self.unpack({name: next(of) for name, of in samples.items()}) if here else {}
+            for here in wanted
+        ]
+
+    def _samples(self, name: str, noises: list[Tensor]) -> Sequence[Tensor]:
+        posterior = self.posterior_of(name)
+        if len(noises) < 2:
+            return [posterior.sample(noise) for noise in noises]
+        return posterior.sample(torch.stack(noises)).unbind()
 
     def begin(self, source: Noise | None, draws: int, share: Share) -> None:
         """Prepare for a pass over a share of a batch."""
@@ -94,16 +107,11 @@ class StochasticLayer(nn.Module):
 
     def _draw_each(self, wanted: list[bool]) -> list[dict[str, Tensor]]:
         """The weights of each part; none where no row of it is here."""
+        if self.source is None:
+            return [self.draw(None)]
         if not all(self.posterior_of(name).is_gaussian for name in self.posteriors):
             wanted[-1] = True  # second moments are estimated from the last draw, everywhere
-        drawn: list[dict[str, Tensor]] = []
-        for here in wanted:
-            if here or self.source is None:
-                drawn.append(self.draw(self.source))
-            else:
-                self.pass_over(self.source)
-                drawn.append({})
-        return drawn
+        return self.draw_several(self.source, wanted)
 
     def apply_drawn(self, inputs: Tensor, parameters: dict[str, Tensor]) -> Tensor:
         """The plain layer with these parameters."""
@@ -119,7 +127,8 @@ class StochasticConvolution(StochasticLayer):
     """
 
     def apply_drawn(self, inputs: Tensor, parameters: dict[str, Tensor]) -> Tensor:
-        weight = parameters["weight"].clone(memory_format=torch.channels_last)
+        (weight,) = operands(parameters["weight"])
+        weight = weight.clone(memory_format=torch.channels_last)
         return super().apply_drawn(inputs, {**parameters, "weight": weight})
 
 
@@ -137,6 +146,8 @@ class StochasticLinear(StochasticLayer):
     """
 
     local = True
+    recalling = False  # whether the law of the outputs is kept for when the same inputs come again
+    _recalled: tuple[Tensor, Tensor, Tensor] | None = None  # inputs, means, deviations
     _used = False
 
     def begin(self, source: Noise | None, draws: int, share: Share) -> None:
@@ -166,13 +177,25 @@ class StochasticLinear(StochasticLayer):
                     f"{self.share.rows} examples: not one row for each, once, as it was observed to"
                 )
             self._used = True
+        inputs = inputs.to(posterior.mean.dtype)
         if name == "affine":
             inputs = functional.pad(inputs, (0, 1), value=1.0)
-        outputs = functional.linear(inputs, posterior.mean)
         if self.source is None:
-            return outputs
+            return product(*operands(inputs, posterior.mean.T))
+        outputs, deviation = self._law_of(inputs, posterior)
         noise = self.source.normal(self.share.batch, posterior.shape[0], dtype=inputs.dtype)
-        return outputs + posterior.local_noise(inputs, noise[self.share.place])
+        return outputs + posterior.mix_local(deviation * noise[self.share.place])
+
+    def _law_of(self, inputs: Tensor, posterior: Posterior) -> tuple[Tensor, Tensor]:
+        """The outputs' means, and what their noise is multiplied with."""
+        known = self._recalled
+        if known is not None and torch.equal(known[0], inputs):
+            return known[1], known[2]
+        outputs = product(*operands(inputs, posterior.mean.T))
+        deviation = posterior.local_deviation(inputs)
+        if self.recalling:
+            self._recalled = inputs, outputs, deviation
+        return outputs, deviation
 
 
 _KINDS = {nn.Linear: StochasticLinear, nn.Conv2d: StochasticConvolution}
@@ -304,6 +327,16 @@ class StochasticNetwork(nn.Module):
             and all(layer.posterior_of(leaf).is_gaussian for leaf in layer.posteriors)
             for layer in self.layers.values()
         )
+
+    def recall(self) -> None:
+        """From now on, keep the law of each dense layer's outputs for the same inputs again.
+
+        A first layer sees the same inputs in every pass over the same examples, whatever is
+        drawn. Valid when: the posteriors do not change any more, and no gradient is taken.
+        """
+        for layer in self.layers.values():
+            if isinstance(layer, StochasticLinear):
+                layer.recalling = True
 
     def activate(self, nonlinear: bool) -> None:
         """Use the posteriors' nonlinear parts, or treat them as linear while those are zero."""

@@ -42,10 +42,10 @@ class Posterior(nn.Module, ABC):
 
     @abstractmethod
     def noise(self, standard_normal: Tensor) -> Tensor:
-        """W − M for one draw of E, in the shape of W."""
+        """W − M for one draw of E, in the shape of W; or for several, along dimensions before it."""
 
     def sample(self, standard_normal: Tensor) -> Tensor:
-        """W for one draw of E."""
+        """W for one draw of E, or for several."""
         return self.mean + self.noise(standard_normal)
 
     @abstractmethod
@@ -84,7 +84,15 @@ class Posterior(nn.Module, ABC):
             inputs: (batch, in)
             standard_normal: (batch, out)
         """
+        return self.mix_local(self.local_deviation(inputs) * standard_normal)
+
+    def local_deviation(self, inputs: Tensor) -> Tensor:
+        """The part of `local_noise` that does not depend on the draw; (batch, out) or (batch, 1)."""
         raise NotImplementedError
+
+    def mix_local(self, independent: Tensor) -> Tensor:
+        """The part that makes correlated outputs of independent ones; (batch, out)."""
+        return independent
 
 
 def largest(log_scale: Tensor, norm: Norm[T]) -> T:

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from pacbound.flows.lipschitz import Norm, T
 from pacbound.posteriors.base import Posterior, largest
-from pacbound.posteriors.spread import local_spread
+from pacbound.posteriors.spread import local_deviation
 
 __all__ = ["Diag"]
 
@@ -42,5 +42,5 @@ class Diag(Posterior):
     def scales(self) -> list[Tensor]:
         return [self.log_scale.exp()]
 
-    def local_noise(self, inputs: Tensor, standard_normal: Tensor) -> Tensor:
-        return local_spread(inputs, (2 * self.log_scale).exp(), standard_normal)
+    def local_deviation(self, inputs: Tensor) -> Tensor:
+        return local_deviation(inputs, (2 * self.log_scale).exp())

@@ -29,7 +29,7 @@ class KDiag(Posterior):
     def noise(self, standard_normal: Tensor) -> Tensor:
         noise = standard_normal
         for mode, log_scale in enumerate(self.log_scales):
-            others = [1] * noise.dim()
+            others = [1] * self.mean.dim()
             others[mode] = -1
             noise = noise * log_scale.exp().view(others)
         return noise
@@ -48,7 +48,11 @@ class KDiag(Posterior):
     def scales(self) -> list[Tensor]:
         return [log_scale.exp() for log_scale in self.log_scales]
 
-    def local_noise(self, inputs: Tensor, standard_normal: Tensor) -> Tensor:
-        out_scale, in_scale = self.scales()
+    def local_deviation(self, inputs: Tensor) -> Tensor:
+        _, in_scale = self.scales()
         length: Tensor = torch.linalg.vector_norm(inputs * in_scale, dim=1, keepdim=True)
-        return length * standard_normal * out_scale  # (batch, 1), (batch, out), (out,)
+        return length
+
+    def mix_local(self, independent: Tensor) -> Tensor:
+        out_scale, _ = self.scales()
+        return independent * out_scale

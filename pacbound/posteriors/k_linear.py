@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import reduce
 
 import torch
 from torch import Tensor, nn
@@ -11,7 +12,8 @@ from pacbound.flows import Triangular
 from pacbound.flows.base import Flow
 from pacbound.flows.lipschitz import Norm, T, composition
 from pacbound.posteriors.base import Posterior, largest
-from pacbound.posteriors.spread import local_spread
+from pacbound.posteriors.spread import local_deviation
+from pacbound.products import full_precision
 
 __all__ = ["KLinear", "along_mode"]
 
@@ -42,10 +44,21 @@ class KLinear(Posterior):
 
     def noise(self, standard_normal: Tensor) -> Tensor:
         noise = self.log_scale.exp() * standard_normal
-        for mode in range(noise.dim()):
-            if triangle := self.triangle(mode):
-                noise = along_mode(triangle, noise, mode)
-        return noise
+        out, into, *kernel = (*self.shape, 1, 1)[: max(self.mean.dim(), 2)]
+        places = math.prod(kernel)
+        # Maps along different modes commute. Places of a kernel come first in memory, then the
+        # output channels: each map then acts on whole rows or columns of a matrix.
+        noise = noise.reshape(-1, out, into, places).movedim(-1, 0)  # (places, draws, out, in)
+        within = [self.triangle(mode) for mode in range(2, self.mean.dim())]
+        if matrices := [triangle.matrix() for triangle in within if triangle]:
+            with full_precision(noise.device):
+                mixed = reduce(torch.kron, matrices) @ noise.reshape(places, -1)
+            noise = mixed.view(noise.shape)
+        if inner := self.triangle(1):
+            noise = inner(noise)
+        if outer := self.triangle(0):
+            noise = along_mode(outer, noise, 2)
+        return noise.permute(1, 2, 3, 0).reshape(standard_normal.shape)
 
     def log_det(self) -> Tensor:
         return self.log_scale.sum()
@@ -74,14 +87,21 @@ class KLinear(Posterior):
                 return f"the map of mode {mode} is not a unit lower triangle"
         return super().flaw()
 
-    def local_noise(self, inputs: Tensor, standard_normal: Tensor) -> Tensor:
-        outer, inner = self.triangle(0), self.triangle(1)
+    def local_deviation(self, inputs: Tensor) -> Tensor:
+        inner = self.triangle(1)
         mixed = inner.transposed(inputs) if inner else inputs  # (batch, in)
-        noise = local_spread(mixed, (2 * self.log_scale).exp(), standard_normal)
-        return outer(noise) if outer else noise
+        return local_deviation(mixed, (2 * self.log_scale).exp())
+
+    def mix_local(self, independent: Tensor) -> Tensor:
+        outer = self.triangle(0)
+        return outer(independent) if outer else independent
 
 
 def along_mode(flow: Flow, tensor: Tensor, mode: int) -> Tensor:
-    """Apply a flow to every fibre of a tensor along one mode."""
-    mapped: Tensor = flow(tensor.movedim(mode, -1))
-    return mapped.movedim(-1, mode)
+    """Apply a flow to every fibre of a tensor along one mode.
+
+    The mode comes first in memory: maps of few coordinates are fastest that way round.
+    """
+    fibres = tensor.movedim(mode, 0)
+    mapped: Tensor = flow(fibres.reshape(flow.size, -1).T).T
+    return mapped.reshape(fibres.shape).movedim(0, mode)

@@ -68,10 +68,12 @@ class KNonlinear(KLinear):
         if not self.active:
             return linear
         noise = linear / self.unit
+        order = self.mean.dim()
         for mode, chain in self.chains():
-            noise = along_mode(chain, noise, mode)
+            noise = along_mode(chain, noise, mode - order)
         noise = noise * self.unit
-        self._last = linear, noise
+        last = (-1,) * (noise.dim() - order)
+        self._last = linear[last], noise[last]
         return noise
 
     def second_moment(self, center: Tensor) -> Tensor:

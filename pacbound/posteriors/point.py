@@ -26,7 +26,7 @@ class Point(Posterior):
         return 0
 
     def noise(self, standard_normal: Tensor) -> Tensor:
-        return torch.zeros_like(self.mean)
+        return torch.zeros_like(standard_normal)
 
     def log_det(self) -> Tensor:
         return torch.zeros(())
@@ -40,5 +40,5 @@ class Point(Posterior):
     def scales(self) -> list[Tensor]:
         return []
 
-    def local_noise(self, inputs: Tensor, standard_normal: Tensor) -> Tensor:
-        return torch.zeros_like(standard_normal)
+    def local_deviation(self, inputs: Tensor) -> Tensor:
+        return inputs.new_zeros(len(inputs), 1)

@@ -1,4 +1,4 @@
-"""The noise of a dense layer's outputs, with its gradient written out."""
+"""The deviation of a dense layer's outputs, with its gradient written out."""
 
 from __future__ import annotations
 
@@ -7,45 +7,42 @@ from typing import Any
 import torch
 from torch import Tensor
 
-__all__ = ["local_spread"]
+from pacbound.products import operands, product
+
+__all__ = ["local_deviation"]
 
 
-def local_spread(inputs: Tensor, weight_variance: Tensor, standard_normal: Tensor) -> Tensor:
-    """√(x² V) ∘ ε for every row x: the law of x(W − M)ᵀ for independent entries of variance V.
+def local_deviation(inputs: Tensor, weight_variance: Tensor) -> Tensor:
+    """√(x² V) for every row x: the deviations of x(W − M)ᵀ for independent entries of variance V.
 
     Arguments:
         inputs: (batch, in)
         weight_variance: (out, in)
-        standard_normal: (batch, out)
     """
-    spread: Tensor = _LocalSpread.apply(inputs, weight_variance, standard_normal)  # type: ignore[no-untyped-call]
-    return spread
+    deviation: Tensor = _LocalDeviation.apply(inputs, weight_variance)  # type: ignore[no-untyped-call]
+    return deviation
 
 
-class _LocalSpread(torch.autograd.Function):
+class _LocalDeviation(torch.autograd.Function):
     """Fewer passes over memory than automatic differentiation, and finite where x² V = 0."""
 
     @staticmethod
-    def forward(ctx: Any, inputs: Tensor, variance: Tensor, normal: Tensor) -> Tensor:
-        squares = inputs.square()
-        deviation = (squares @ variance.T).sqrt_()  # (batch, out)
-        ctx.save_for_backward(inputs, squares, variance, deviation, normal)
-        return deviation * normal
+    def forward(ctx: Any, inputs: Tensor, variance: Tensor) -> Tensor:
+        squares, factor = operands(inputs.square(), variance)
+        deviation = product(squares, factor.T).sqrt_()  # (batch, out)
+        ctx.save_for_backward(inputs, squares, factor, deviation)
+        return deviation
 
     @staticmethod
-    def backward(
-        ctx: Any, *gradients: Tensor
-    ) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
-        inputs, squares, variance, deviation, normal = ctx.saved_tensors
-        by_inputs = by_variance = by_normal = None
-        by_square = gradients[0] * normal
-        by_square.div_(2 * deviation)
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, Tensor | None]:
+        inputs, squares, variance, deviation = ctx.saved_tensors
+        by_inputs = by_variance = None
+        by_square = gradients[0] / (2 * deviation)
         if not torch.isfinite(by_square.sum()):
             by_square.masked_fill_(deviation == 0, 0.0)  # inputs of zero: no noise, no slope
+        by_square = by_square.to(squares.dtype)
         if ctx.needs_input_grad[0]:
-            by_inputs = (by_square @ variance).mul_(inputs).mul_(2)
+            by_inputs = product(by_square, variance).mul_(inputs).mul_(2)
         if ctx.needs_input_grad[1]:
-            by_variance = by_square.T @ squares
-        if ctx.needs_input_grad[2]:
-            by_normal = gradients[0] * deviation
-        return by_inputs, by_variance, by_normal
+            by_variance = product(by_square.T, squares)
+        return by_inputs, by_variance

@@ -113,6 +113,8 @@ class Settings:
     model: str = ""  # what makes the module: package.module:factory
     structure: str = ""  # the digest of its layers, filled in by training
     label: str = ""  # the column of a table that holds the classes
+    # arithmetic
+    products: str = "float32"  # of matrices, and convolutions: float32 or bfloat16
     # several processes
     noise_streams: int = 1  # 1: all share one; else each of so many processes has its own
 
@@ -217,6 +219,7 @@ _RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
     "model": (lambda value: isinstance(value, str), "a name such as package.module:factory"),
     "structure": (lambda value: isinstance(value, str), "the digest of a module's layers"),
     "label": (lambda value: isinstance(value, str), "the name of a column"),
+    "products": (_one_of("float32", "bfloat16"), "float32 or bfloat16"),
     "noise_streams": (_whole(1), "1, or the number of processes, each with noise of its own"),
     "initial_scale": (_scales, "a positive number, or one for each layer"),
     "flow": (_one_of("iaf", "realnvp"), "iaf or realnvp"),

@@ -9,6 +9,7 @@ from torch.nn import functional
 
 from pacbound.networks.share import Share
 from pacbound.networks.stochastic import StochasticNetwork
+from pacbound.products import products_in
 from pacbound.seeds import Noise
 from pacbound.training.objectives import Objective
 from pacbound.training.prior_variance import PriorVariance
@@ -25,6 +26,7 @@ class BatchObjective(nn.Module):
 
     Arguments:
         ranks: The processes that have the batch together.
+        products: What the network's products of matrices and its convolutions are computed in.
     """
 
     def __init__(
@@ -34,11 +36,13 @@ class BatchObjective(nn.Module):
         objective: Objective,
         classes: int,
         ranks: Ranks,
+        products: str = "float32",
     ) -> None:
         super().__init__()
         self.network, self.prior_variance, self.objective = network, prior_variance, objective
         self.nats_of_guessing = math.log(classes)
         self.ranks = ranks
+        self.products = products
 
     def forward(
         self,
@@ -59,7 +63,9 @@ class BatchObjective(nn.Module):
             noise_share: What of the source's batch they are: the same where processes share the
                 noise; None, all of it, where each has its own.
         """
-        logits = self.network(inputs, source, draws, noise_share)
+        with products_in(self.products, inputs.device):
+            logits = self.network(inputs, source, draws, noise_share)
+        logits = logits.to(inputs.dtype)
         surrogate = functional.cross_entropy(logits, labels) / self.nats_of_guessing
         errors = (logits.detach().argmax(1) != labels).sum().to(surrogate.dtype)
         if source is None:

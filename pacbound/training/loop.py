@@ -19,6 +19,7 @@ from pacbound.bounds.bernoulli_kl import bernoulli_kl_inverse
 from pacbound.data import Dataset
 from pacbound.devices import CPU, Arithmetic
 from pacbound.errors import BadInput
+from pacbound.memory import keeping_memory
 from pacbound.networks.initializers import tensors_digest
 from pacbound.networks.joint_batch_norm import join_batch_norms
 from pacbound.networks.share import Share
@@ -64,6 +65,7 @@ class Step:
     bound: float
 
 
+@keeping_memory()
 def train(
     settings: Settings,
     data: Dataset,
@@ -204,7 +206,7 @@ class _Run:
             PolyakAverage(self.network, settings.averaging) if settings.averaging else None
         )
         parts = self.network, self.prior_variance, self.objective
-        self.batch_objective = BatchObjective(*parts, data.classes, ranks)
+        self.batch_objective = BatchObjective(*parts, data.classes, ranks, settings.products)
         self.evaluate: nn.Module = self.batch_objective
         self.joined_for: Phase | None = None
         if not ranks.alone:

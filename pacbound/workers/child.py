@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from pacbound.errors import BadInput
+from pacbound.memory import keeping_memory
 
 __all__ = ["Child", "Event", "Job", "Orders", "Send", "in_one_line"]
 
@@ -129,7 +130,8 @@ def main() -> None:
     def send(event: Event) -> None:
         output.write(json.dumps(event) + "\n")
 
-    job.do(send, orders)
+    with keeping_memory():
+        job.do(send, orders)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ import torch
 
 from pacbound import __version__
 from pacbound.errors import BadInput
-from pacbound.workers.allocator import keeping_memory
+from pacbound.memory import keeping_memory
 from pacbound.workers.engine import Chunk, Work, bundles, single_threaded
 
 __all__ = ["DaskCluster", "await_workers", "connect", "is_loss", "is_there", "lost"]

@@ -7,6 +7,8 @@ from typing import Any, Protocol
 
 import torch
 
+from pacbound.memory import keeping_memory
+
 __all__ = ["Chunk", "Engine", "Here", "Work", "bundles", "single_threaded"]
 
 Chunk = Callable[[int], Any]
@@ -43,8 +45,9 @@ class Here:
 
     def results(self, work: Work, numbers: Sequence[int]) -> Iterator[tuple[int, Any]]:
         chunk = single_threaded(work.begin())
-        for number in numbers:
-            yield number, chunk(number)
+        with keeping_memory():
+            for number in numbers:
+                yield number, chunk(number)
 
 
 def single_threaded(chunk: Chunk) -> Chunk:

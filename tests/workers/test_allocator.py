@@ -12,7 +12,7 @@ import pytest
 
 COUNT = """
 import json, resource, torch
-from pacbound.workers.allocator import keeping_memory
+from pacbound.memory import keeping_memory
 
 def faults():
     for _ in range(10):  # those that are needed in any case

@@ -1,0 +1,49 @@
+"""Products of matrices in the type that training asks for: float32, or bfloat16.
+
+bfloat16 has the range of float32 and 8 bits of precision. Processors with such an instruction
+multiply matrices of it at twice the speed and add the products up in float32. Everything else,
+parameters and KL among it, stays in float32. Plain layers and convolutions follow torch's
+autocast by themselves; our own autograd functions ask `operands`.
+"""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+
+import torch
+from torch import Tensor
+
+__all__ = ["full_precision", "operands", "product", "products_in"]
+
+
+def products_in(name: str, device: torch.device) -> AbstractContextManager[object]:
+    """Take products in the type of that name."""
+    return torch.autocast(device.type, dtype=torch.bfloat16, enabled=name == "bfloat16")
+
+
+def full_precision(device: torch.device) -> AbstractContextManager[object]:
+    """Take plain products in the type of their factors again."""
+    return torch.autocast(device.type, enabled=False)
+
+
+def operands(*factors: Tensor) -> tuple[Tensor, ...]:
+    """The factors of products, rounded to the type that is asked for.
+
+    Example:
+        >>> ones = torch.ones(2, 2)
+        >>> with products_in("bfloat16", ones.device):
+        ...     [factor.dtype for factor in operands(ones)]
+        [torch.bfloat16]
+    """
+    device = factors[0].device.type
+    if not torch.is_autocast_enabled(device) or factors[0].dtype != torch.float32:
+        return factors
+    dtype = torch.get_autocast_dtype(device)
+    return tuple(factor.to(dtype) for factor in factors)
+
+
+def product(left: Tensor, right: Tensor) -> Tensor:
+    """left · right for factors from `operands`: computed in their type, returned as float32."""
+    with full_precision(left.device):
+        result = left @ right
+    return result.float() if left.dtype == torch.bfloat16 else result
