@@ -1,6 +1,7 @@
 """What one optimiser step of a bandit's network costs.
 
     python benchmarks/bandit_step.py [--batch 512] [--rounds 30] [--posterior diag …]
+        [--problem mushroom …] [--quick]
 
 In closed form, and by automatic differentiation of the same stochastic network with torch's
 Adam: milliseconds, and their ratio. Both draw their minibatch from the same memory. Runs of a few
@@ -12,13 +13,12 @@ waits more often than a short one.
 from __future__ import annotations
 
 import argparse
-import statistics
-import time
 from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 import torch
+from measuring import medians, options_of
 
 from pacbound.bandit.memory import Memory
 from pacbound.bandit.network import RewardNetwork
@@ -83,25 +83,22 @@ def main() -> None:
     parser.add_argument("--batch", type=int, default=512)
     parser.add_argument("--rounds", type=int, default=30)
     parser.add_argument("--posterior", nargs="*", choices=POSTERIORS, default=POSTERIORS)
-    options = parser.parse_args()
+    parser.add_argument("--problem", nargs="*", choices=PROBLEMS, default=list(PROBLEMS))
+    options = options_of(parser, quick={"batch": 8, "rounds": 1, "problem": ["statlog"]})
     torch.set_num_threads(1)
     settings = AgentSettings(batch=options.batch)
     print(f"one step, batch {options.batch}, {settings.hidden} hidden units, one thread of torch")
-    for problem, (size, arms) in PROBLEMS.items():
+    for problem in options.problem:
+        size, arms = PROBLEMS[problem]
         memory = memory_of(size, arms)
         for posterior in options.posterior:
             ours, theirs = (
                 RewardNetwork(size, arms, posterior, settings, derive("benchmark", i))
                 for i in range(2)
             )
-            runs = [closed_form(ours, memory), eager(theirs, memory)]
-            times: list[list[float]] = [[], []]
-            for _ in range(options.rounds):
-                for run, spent in zip(runs, times, strict=True):
-                    start = time.process_time()
-                    run()
-                    spent.append(time.process_time() - start)
-            closed, automatic = (1000 * statistics.median(spent) / RUN for spent in times)
+            runs = {"closed": closed_form(ours, memory), "eager": eager(theirs, memory)}
+            times = medians(runs, options.rounds)
+            closed, automatic = (1000 * times[name] / RUN for name in runs)
             print(
                 f"{problem:10s} {size:3d} × {arms:2d}  {posterior:12s} {closed:6.3f} ms, "
                 f"eager {automatic:6.3f} ms, ratio {closed / automatic:4.2f}"

@@ -1,6 +1,6 @@
 """What a certificate's Monte Carlo allowance costs, by our sampling and by the whole-set scheme.
 
-    python benchmarks/certification.py [--recipe mlp-600] [--posterior k-linear]
+    python benchmarks/certification.py [--recipe mlp-600] [--posterior k-linear] [--quick]
 
 The usual scheme draws one network at a time and counts its errors on all m examples: n networks are
 n independent draws of a number in [0, 1], whose limit is the largest u with kl(mean‖u) ≤ ln(1/δ)/n.
@@ -13,11 +13,10 @@ are measured here, in one run, interleaved.
 from __future__ import annotations
 
 import argparse
-import statistics
-import time
-from collections.abc import Callable
 
 import torch
+from made import made_data, tiny
+from measuring import medians, options_of
 
 from pacbound.data import load
 from pacbound.networks.stochastic import StochasticNetwork
@@ -28,22 +27,19 @@ from pacbound.training.problem import build
 
 CHUNK = 2000
 ROUNDS = 5
+QUICK_EXAMPLES, QUICK_CHUNK = 40, 16
 
 
-def one_network(network: StochasticNetwork, plain: torch.nn.Module, inputs: torch.Tensor) -> None:
+def one_network(
+    network: StochasticNetwork, plain: torch.nn.Module, inputs: torch.Tensor, chunk: int
+) -> None:
     plain.load_state_dict(network.draw_weights(Noise(derive("benchmark", 0))))
-    for part in inputs.split(CHUNK):
+    for part in inputs.split(chunk):
         plain(part).argmax(1)
 
 
 def own_weights(network: StochasticNetwork, inputs: torch.Tensor) -> None:
-    network(inputs[:CHUNK], Noise(derive("benchmark", 1))).argmax(1)
-
-
-def seconds(work: Callable[[], None]) -> float:
-    start = time.process_time()
-    work()
-    return time.process_time() - start
+    network(inputs, Noise(derive("benchmark", 1))).argmax(1)
 
 
 @torch.inference_mode()
@@ -51,18 +47,21 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--recipe", default="mlp-600")
     parser.add_argument("--posterior", default="k-linear")
-    options = parser.parse_args()
+    options = options_of(parser)
     torch.set_num_threads(1)
-    settings = recipe(options.recipe, {"posterior": options.posterior})
-    data = load(settings.data)
+    changes = tiny(options.recipe) if options.quick else {}
+    settings = recipe(options.recipe, {"posterior": options.posterior, **changes})
+    data = made_data(settings, QUICK_EXAMPLES) if options.quick else load(settings.data)
+    chunk = QUICK_CHUNK if options.quick else CHUNK
     problem = build(settings, data)
     network, plain = problem.network, problem.plain
     inputs = network_inputs(settings, data.train_inputs)
-    whole, own = [], []
-    for _ in range(ROUNDS + 1):
-        whole.append(seconds(lambda: one_network(network, plain, inputs)))
-        own.append(seconds(lambda: own_weights(network, inputs)) / CHUNK)
-    a_pass, an_example = statistics.median(whole[1:]), statistics.median(own[1:])
+    works = {
+        "whole": lambda: one_network(network, plain, inputs, chunk),
+        "own": lambda: own_weights(network, inputs[:chunk]),
+    }
+    times = medians(works, ROUNDS)
+    a_pass, an_example = times["whole"], times["own"] / chunk
     print(f"{options.recipe}, {options.posterior}, m = {data.m}")
     print(f"one network on all examples      {a_pass * 1e3:10.1f} ms")
     print(f"one example, weights of its own  {an_example * 1e3:10.4f} ms")

@@ -1,6 +1,6 @@
 """How costs grow: with width, depth, examples and draws.
 
-    python benchmarks/growth.py [--posterior k-linear] [--rounds 5]
+    python benchmarks/growth.py [--posterior k-linear] [--rounds 5] [--quick]
 
 Processor time, with one thread, of a training step (batch 500) and of certifying a chunk of 2000
 examples, for networks of growing width and depth; of a pass over growing numbers of examples; and
@@ -12,80 +12,41 @@ straight line through the logarithms: 1 is proportional, 2 quadratic. (Workers: 
 from __future__ import annotations
 
 import argparse
-import statistics
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import torch
-from torch.nn import functional
+from made import made_batch, stochastic_mlp, training_step
+from measuring import Work, medians, options_of
 
 from pacbound.certify.risk import errors_per_example
-from pacbound.networks.initializers import prior_center
-from pacbound.networks.mlp import mlp
-from pacbound.networks.stochastic import StochasticNetwork
-from pacbound.posteriors import posterior_named
-from pacbound.seeds import TrainingNoise, derive
-from pacbound.training.objectives import objective_named
-from pacbound.training.prior_variance import PriorVariance, Tail
+from pacbound.posteriors import Family, posterior_named
+from pacbound.seeds import derive
 
-WIDTHS = (150, 300, 600, 1200)
-DEPTHS = (1, 2, 3, 4)
-DEEP_WIDTH = 300
-EXAMPLES = (4000, 8000, 16_000, 32_000)
-PASSES = (1, 2, 4, 8)
-BATCH, CHUNK = 500, 2000
 SEED = derive("growth")
 
-Work = Callable[[], object]
+
+@dataclass(frozen=True)
+class Sizes:
+    """What grows, and what stays as it is meanwhile."""
+
+    widths: tuple[int, ...] = (150, 300, 600, 1200)
+    depths: tuple[int, ...] = (1, 2, 3, 4)
+    deep_width: int = 300
+    examples: tuple[int, ...] = (4000, 8000, 16_000, 32_000)
+    passes: tuple[int, ...] = (1, 2, 4, 8)
+    batch: int = 500  # of a training step
+    chunk: int = 2000  # examples that are certified while width or depth grows
 
 
-def inputs_of(count: int) -> tuple[torch.Tensor, torch.Tensor]:
-    generator = torch.Generator().manual_seed(0)
-    inputs = torch.rand(count, 28, 28, generator=generator)
-    return inputs, torch.randint(10, (count,), generator=generator)
+QUICK = Sizes((4, 8), (1, 2), 4, (8, 16), (1, 2), 8, 8)
 
 
-def network_of(hidden: Sequence[int], posterior: str) -> tuple[StochasticNetwork, dict]:
-    module = mlp((28, 28), list(hidden), 10)
-    center = prior_center(module, "fan-in-uniform", 0)
-    return StochasticNetwork(module, center, posterior_named(posterior), [0.05]), center
-
-
-def training_step(hidden: Sequence[int], posterior: str) -> Work:
-    network, center = network_of(hidden, posterior)
-    variance = PriorVariance(network, center, "layer", "profiled", [0.05], Tail(10_000, 0.005))
-    objective = objective_named("quadratic", 60_000, 0.025)
-    optimizer = torch.optim.Adam(network.parameters(), fused=True)
-    source = TrainingNoise(SEED)
-    inputs, labels = inputs_of(BATCH)
-
-    def step() -> None:
-        optimizer.zero_grad(set_to_none=True)
-        loss = functional.cross_entropy(network(inputs, source), labels)
-        kl, union = variance()
-        objective(loss, kl + union).backward()
-        optimizer.step()
-
-    return step
-
-
-def certifying(hidden: Sequence[int], posterior: str, examples: int, passes: int) -> Work:
-    network, _ = network_of(hidden, posterior)
-    data = inputs_of(examples)
+def certifying(hidden: Sequence[int], family: Family, examples: int, passes: int) -> Work:
+    network, _ = stochastic_mlp(hidden, family)
+    data = made_batch(examples)
     return lambda: errors_per_example(network, data, passes, SEED)
-
-
-def measured(works: Mapping[int, Work], rounds: int) -> dict[int, float]:
-    """Seconds by size."""
-    times: dict[int, list[float]] = {size: [] for size in works}
-    for i in range(rounds + 1):
-        for size, work in works.items():
-            start = time.process_time()
-            work()
-            if i:  # the first time pays for getting ready
-                times[size].append(time.process_time() - start)
-    return {size: statistics.median(found) for size, found in times.items()}
 
 
 def slope(times: Mapping[int, float]) -> float:
@@ -96,27 +57,32 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--posterior", default="k-linear")
     parser.add_argument("--rounds", type=int, default=5)
-    options = parser.parse_args()
+    options = options_of(parser, quick={"rounds": 1})
     torch.set_num_threads(1)
-    posterior = options.posterior
+    sizes = QUICK if options.quick else Sizes()
+    family = posterior_named(options.posterior)
+    batch, few = made_batch(sizes.batch), sizes.examples[0]
+    wide = {width: [width] for width in sizes.widths}
+    deep = {depth: [sizes.deep_width] * depth for depth in sizes.depths}
+    one = [sizes.deep_width]
     curves: dict[str, dict[int, Work]] = {
-        "a training step, by width": {w: training_step([w], posterior) for w in WIDTHS},
-        "a training step, by depth": {
-            n: training_step([DEEP_WIDTH] * n, posterior) for n in DEPTHS
+        "a training step, by width": {n: training_step(wide[n], family, batch) for n in wide},
+        "a training step, by depth": {n: training_step(deep[n], family, batch) for n in deep},
+        "certifying a chunk, by width": {
+            n: certifying(wide[n], family, sizes.chunk, 1) for n in wide
         },
-        "certifying a chunk, by width": {w: certifying([w], posterior, CHUNK, 1) for w in WIDTHS},
         "certifying a chunk, by depth": {
-            n: certifying([DEEP_WIDTH] * n, posterior, CHUNK, 1) for n in DEPTHS
+            n: certifying(deep[n], family, sizes.chunk, 1) for n in deep
         },
         "certifying a pass, by examples": {
-            m: certifying([DEEP_WIDTH], posterior, m, 1) for m in EXAMPLES
+            m: certifying(one, family, m, 1) for m in sizes.examples
         },
-        "certifying, by passes over 4000 examples": {
-            n: certifying([DEEP_WIDTH], posterior, EXAMPLES[0], n) for n in PASSES
+        f"certifying, by passes over {few} examples": {
+            n: certifying(one, family, few, n) for n in sizes.passes
         },
     }
     for name, works in curves.items():
-        times = measured(works, options.rounds)
+        times = medians(works, options.rounds)
         line = ", ".join(f"{size}: {seconds * 1e3:.1f} ms" for size, seconds in times.items())
         print(f"{name}: {line}; slope {slope(times):.2f}", flush=True)
 

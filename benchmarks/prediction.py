@@ -1,7 +1,7 @@
 """What a prediction with many networks costs, beside as many separate forward passes.
 
     python benchmarks/prediction.py [--samples 20] [--examples 10000] [--rounds 3]
-        [--networks mlp-600 mlp-30 lenet-5] [--posterior k-linear]
+        [--networks mlp-600 mlp-30 lenet-5] [--posterior k-linear] [--quick]
 
 `predict` draws whole networks and averages their probabilities. It is compared with drawing the
 same networks one by one and running each on all examples, with the same in batches of 500, and
@@ -13,12 +13,11 @@ CPU times compared, so that other work on the machine does not count.
 from __future__ import annotations
 
 import argparse
-import statistics
-import time
-from collections.abc import Callable
 
 import numpy as np
 import torch
+from made import tiny
+from measuring import Work, medians, options_of
 from torch import Tensor
 from torch.func import functional_call
 
@@ -34,9 +33,9 @@ BATCH = 500
 
 
 def ways(
-    name: str, posterior: str, images: np.ndarray, samples: int
-) -> dict[str, Callable[[], object]]:
-    settings = recipe(name, {"posterior": posterior})
+    name: str, posterior: str, images: np.ndarray, samples: int, quick: bool
+) -> dict[str, Work]:
+    settings = recipe(name, {"posterior": posterior, **(tiny(name) if quick else {})})
     labels = np.arange(len(images)) % 10
     data = Dataset("made", images, labels, None, None, 10)
     problem = build(settings, data)
@@ -68,28 +67,22 @@ def ways(
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser()
+    parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--samples", type=int, default=20)
     parser.add_argument("--examples", type=int, default=10_000)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--networks", nargs="+", default=["mlp-600", "mlp-30", "lenet-5"])
     parser.add_argument("--posterior", default="k-linear")
-    options = parser.parse_args()
+    options = options_of(parser, quick={"samples": 2, "examples": BATCH + 1, "rounds": 1})
     torch.set_num_threads(1)
     images = np.random.default_rng(0).random((options.examples, 28, 28), dtype=np.float32)
     for name in options.networks:
-        chosen = ways(name, options.posterior, images, options.samples)
-        times: dict[str, list[float]] = {way: [] for way in chosen}
-        for _ in range(options.rounds):
-            for way, run in chosen.items():
-                start = time.process_time()
-                with torch.inference_mode():
-                    run()
-                times[way].append(time.process_time() - start)
-        medians = {way: statistics.median(values) for way, values in times.items()}
+        chosen = ways(name, options.posterior, images, options.samples, options.quick)
+        with torch.inference_mode():
+            times = medians(chosen, options.rounds)
         print(f"{name}, {options.posterior}: {options.samples} networks, {options.examples} images")
-        for way, value in medians.items():
-            ratio = medians["predict"] / value
+        for way, value in times.items():
+            ratio = times["predict"] / value
             print(f"  {way:26s} {value:7.2f} s   predict takes {ratio:5.2f} of it", flush=True)
 
 

@@ -1,6 +1,6 @@
 """One epoch of VGG-16 on a slice of CIFAR-10 with each posterior: loss, time and memory.
 
-    python benchmarks/vgg_epoch.py [--images 2560] [--augmented] [--posterior diag ...]
+    python benchmarks/vgg_epoch.py [--images 2560] [--augmented] [--posterior diag ...] [--quick]
 
 Each posterior has a process of its own, so that the peak of its memory is its own. Times are of the
 processor, with one thread, so that other work on the machine counts little; they are also given as
@@ -22,21 +22,30 @@ from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from measuring import options_of
+
 POSTERIORS = ["point", "diag", "k-diag", "k-linear", "k-nonlinear"]
 
 
-def measure(posterior: str, images: int, augmented: bool) -> dict[str, float]:
-    """In this process."""
+def measure(posterior: str, images: int, augmented: bool, quick: bool) -> dict[str, float]:
+    """One epoch with a posterior, in this process.
+
+    Imports are here to keep the parent process small: on Linux the peak of a process is never less
+    than the size of its parent.
+    """
     import torch
+    from made import made_data, tiny
 
     from pacbound.data import load
+    from pacbound.data.catalogue import find
     from pacbound.recipes import recipe
     from pacbound.training.loop import Step, train
 
     torch.set_num_threads(1)
     name = "vi-vgg-16-augmented" if augmented else "vi-vgg-16"
-    settings = recipe(name, {"posterior": posterior, "epochs": 1, "warm_start_epochs": 0})
-    data = load(settings.data)
+    changes = {"posterior": posterior, "epochs": 1, "warm_start_epochs": 0}
+    settings = recipe(name, changes | (tiny(name) if quick else {}))
+    data = made_data(settings, images) if quick else load(settings.data)
     some = dataclasses.replace(
         data, train_inputs=data.train_inputs[:images], train_labels=data.train_labels[:images]
     )
@@ -48,6 +57,7 @@ def measure(posterior: str, images: int, augmented: bool) -> dict[str, float]:
 
     with TemporaryDirectory() as folder:
         train(settings, some, Path(folder) / "vgg.pt", on_step=on_step)
+    whole = find(settings.data).m
     quarter = math.ceil(len(losses) / 4)
     steps = [after - before for before, after in pairwise(times[1:])]
     return {
@@ -55,7 +65,7 @@ def measure(posterior: str, images: int, augmented: bool) -> dict[str, float]:
         "last": sum(losses[-quarter:]) / quarter,
         "ms_per_image": 1000 * sum(steps) / len(steps) / settings.batch,
         "mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
-        "full_hours": sum(steps) / len(steps) * math.ceil(data.m / settings.batch) * 210 / 3600,
+        "full_hours": sum(steps) / len(steps) * math.ceil(whole / settings.batch) * 210 / 3600,
     }
 
 
@@ -65,15 +75,17 @@ def main() -> None:
     parser.add_argument("--augmented", action="store_true")
     parser.add_argument("--posterior", nargs="*", default=POSTERIORS)
     parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
-    options = parser.parse_args()
+    options = options_of(parser, quick={"images": 32, "posterior": ["k-nonlinear"]})
+    sizes = options.images, options.augmented, options.quick
     if options.child:
-        print(json.dumps(measure(options.posterior[0], options.images, options.augmented)))
+        print(json.dumps(measure(options.posterior[0], *sizes)))
         return
     print(f"one epoch of {options.images} images, augmented: {options.augmented}")
     unit = None
     for posterior in options.posterior:
         words = [sys.executable, __file__, "--child", "--images", str(options.images)]
-        words += ["--augmented"] * options.augmented + ["--posterior", posterior]
+        words += ["--augmented"] * options.augmented + ["--quick"] * options.quick
+        words += ["--posterior", posterior]
         result = json.loads(subprocess.run(words, check=True, capture_output=True).stdout)
         unit = unit or result["ms_per_image"]
         print(

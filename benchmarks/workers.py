@@ -1,6 +1,6 @@
 """What two workers save in certification, and what Dask costs on top.
 
-    python benchmarks/workers.py [CHECKPOINT] [--draws 5000000]
+    python benchmarks/workers.py [CHECKPOINT] [--draws 5000000] [--quick]
 
 One certificate of `mlp-600` on MNIST (after one epoch, where no checkpoint is given), sampled in
 one process, by two local processes, and by a Dask cluster of two workers on this machine: seconds,
@@ -24,6 +24,8 @@ from pathlib import Path
 from typing import Any
 
 import psutil
+from made import made_data, tiny
+from measuring import options_of
 
 from pacbound.certificate.format import Certificate
 from pacbound.certify.chunks import Sampler
@@ -33,18 +35,19 @@ from pacbound.recipes import recipe
 from pacbound.training.loop import train
 from pacbound.workers.cluster import DaskCluster
 from pacbound.workers.engine import Engine, Here
-from pacbound.workers.local import LocalProcesses
+from pacbound.workers.local import HERE, LocalProcesses
 
 INTERVAL = 0.1  # seconds between looks at the memory
 
 
 @contextmanager
-def dask() -> Iterator[Engine]:
+def dask(processes: bool) -> Iterator[Engine]:
+    """A cluster of two workers: processes, or threads here, which start at once."""
     from distributed import LocalCluster
 
     quiet: dict[str, Any] = {"dashboard_address": None, "silence_logs": 50}
     with (
-        LocalCluster(n_workers=2, threads_per_worker=1, **quiet) as cluster,
+        LocalCluster(2, threads_per_worker=1, processes=processes, **quiet) as cluster,
         DaskCluster(cluster.scheduler_address) as engine,
     ):
         yield engine
@@ -57,7 +60,7 @@ def watched(peak: dict[str, float]) -> Iterator[None]:
     process = psutil.Process()
 
     def watch() -> None:
-        while not ended.wait(INTERVAL):
+        while True:
             total = 0
             for each in [process, *process.children(recursive=True)]:
                 try:
@@ -65,6 +68,8 @@ def watched(peak: dict[str, float]) -> Iterator[None]:
                 except psutil.Error:
                     continue
             peak["bytes"] = max(peak.get("bytes", 0.0), total)
+            if ended.wait(INTERVAL):
+                return
 
     thread = threading.Thread(target=watch)
     thread.start()
@@ -79,13 +84,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("checkpoint", nargs="?", type=Path)
     parser.add_argument("--draws", type=int, default=5_000_000)
-    options = parser.parse_args()
-    data = load("mnist")
+    options = options_of(parser, quick={"draws": 400})
+    settings = recipe("mlp-600", {"epochs": 1, **(tiny("mlp-600") if options.quick else {})})
+    data = made_data(settings, 40) if options.quick else load("mnist")
+    here = 0.0 if options.quick else HERE  # or work this small would start no processes
     with tempfile.TemporaryDirectory() as folder:
         path = options.checkpoint
         if path is None:
             path = Path(folder) / "mlp.pt"
-            train(recipe("mlp-600", {"epochs": 1}), data, path)
+            train(settings, data, path)
         request = Request(Decimal("0.035"), draws=options.draws)
 
         def timed(engine: Engine) -> tuple[Certificate, float]:
@@ -95,9 +102,9 @@ def main() -> None:
 
         alone, one = timed(Here())
         peak: dict[str, float] = {}
-        with watched(peak), LocalProcesses(2) as processes:
+        with watched(peak), LocalProcesses(2, here) as processes:
             local, two = timed(processes)
-        with dask() as cluster:
+        with dask(processes=not options.quick) as cluster:
             distributed, on_dask = timed(cluster)
     same = all(replace(found, made=alone.made) == alone for found in (local, distributed))
     print(f"one process           {one:7.1f} s")
