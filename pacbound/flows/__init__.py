@@ -35,7 +35,13 @@ FLOWS: dict[str, type[Autoregressive] | type[Coupling]] = {
 
 
 def build(
-    kind: str, size: int, hidden: Sequence[int], steps: int, linear: bool, seed: str
+    kind: str,
+    size: int,
+    hidden: Sequence[int],
+    steps: int,
+    linear: bool,
+    seed: str,
+    unit: float = 1.0,
 ) -> Chain:
     """A flow that starts as the identity; of size 1 it stays one and has no parameters.
 
@@ -46,6 +52,7 @@ def build(
         steps: The number of nonlinear steps; they alternate in direction.
         linear: Whether a triangular map comes first.
         seed: What the hidden weights are drawn from.
+        unit: The size of coordinates at which the nonlinear steps bend.
 
     Example:
         >>> flow = build("iaf", size=5, hidden=[16], steps=2, linear=True, seed="0")
@@ -62,7 +69,7 @@ def build(
         return Chain(size, [])
     first = [Triangular(size)] if linear else []
     rest = [
-        FLOWS[kind](size, hidden, derive("flow step", seed, i), reverse=i % 2 == 1)
+        FLOWS[kind](size, hidden, derive("flow step", seed, i), reverse=i % 2 == 1, unit=unit)
         for i in range(steps)
     ]
     return Chain(size, [*first, *rest])

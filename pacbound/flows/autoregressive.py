@@ -28,15 +28,23 @@ class Autoregressive(Flow):
         seed: What its hidden weights are drawn from.
         reverse: Let "before" mean a higher index. The order of the coordinates stays, so that
             steps of alternating direction still start as the identity.
+        unit: The size of coordinates at which the shift bends.
 
     Example:
         >>> Autoregressive(3, [8], seed="0")(torch.tensor([1.0, 2.0, 3.0])).tolist()
         [1.0, 2.0, 3.0]
     """
 
-    def __init__(self, size: int, hidden: Sequence[int], seed: str, reverse: bool = False) -> None:
+    def __init__(
+        self,
+        size: int,
+        hidden: Sequence[int],
+        seed: str,
+        reverse: bool = False,
+        unit: float = 1.0,
+    ) -> None:
         super().__init__(size)
-        self.shift = Shift([size, *hidden, size], seed, masks(size, hidden, reverse))
+        self.shift = Shift([size, *hidden, size], seed, masks(size, hidden, reverse), unit)
 
     def forward(self, x: Tensor) -> Tensor:
         return self.shift.added(x, EVERY, EVERY)

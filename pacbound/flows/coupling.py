@@ -25,6 +25,7 @@ class Coupling(Flow):
         hidden: The sizes of the network's hidden layers.
         seed: What its hidden weights are drawn from.
         reverse: Shift the coordinates 0, 2, … instead of 1, 3, …
+        unit: The size of coordinates at which the shift bends.
 
     Example:
         >>> import torch
@@ -32,11 +33,18 @@ class Coupling(Flow):
         [1.0, 2.0, 3.0]
     """
 
-    def __init__(self, size: int, hidden: Sequence[int], seed: str, reverse: bool = False) -> None:
+    def __init__(
+        self,
+        size: int,
+        hidden: Sequence[int],
+        seed: str,
+        reverse: bool = False,
+        unit: float = 1.0,
+    ) -> None:
         super().__init__(size)
         self.moved = 0 if reverse else 1  # the first coordinate that is shifted
         moving = len(range(self.moved, size, 2))
-        self.shift = Shift([size - moving, *hidden, moving], seed)
+        self.shift = Shift([size - moving, *hidden, moving], seed, unit=unit)
 
     def forward(self, x: Tensor) -> Tensor:
         return self.shift.added(x, self._moved, self._kept)

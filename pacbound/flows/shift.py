@@ -8,16 +8,18 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
 from torch.nn.functional import linear
 
 from pacbound.errors import BadInput
 from pacbound.flows.lipschitz import Norm, T, composition
-from pacbound.products import full_precision
+from pacbound.products import full_precision, operands
 from pacbound.seeds import Noise, derive
 
 __all__ = ["EVERY", "Shift"]
 
 EVERY = slice(None)
+MANY = 192  # coordinates: products with fewer are not worth another type
 CHUNK = 1024  # vectors whose hidden units stay in the processor's cache
 
 
@@ -32,6 +34,7 @@ class Shift(nn.Module):
         sizes: The number of inputs, of units in each hidden layer, of outputs.
         seed: What the hidden weights are drawn from.
         masks: For each layer the weights that may differ from zero; all by default.
+        unit: The size of inputs at which tanh bends: the shift is unit · network(x / unit).
 
     Example:
         >>> Shift([2, 16, 3], seed="0")(torch.ones(5, 2)).abs().max().item()
@@ -39,7 +42,11 @@ class Shift(nn.Module):
     """
 
     def __init__(
-        self, sizes: Sequence[int], seed: str, masks: Sequence[Tensor] | None = None
+        self,
+        sizes: Sequence[int],
+        seed: str,
+        masks: Sequence[Tensor] | None = None,
+        unit: float = 1.0,
     ) -> None:
         super().__init__()
         if min(sizes) < 1:
@@ -49,6 +56,7 @@ class Shift(nn.Module):
         last = torch.zeros(sizes[-1], sizes[-2])
         self.weights = nn.ParameterList([*hidden, last])
         self.biases = nn.ParameterList(torch.zeros(m) for m in sizes[1:-1])
+        self.unit = unit
         self.masked = masks is not None
         for i, mask in enumerate(masks or ()):
             # Masks follow from the settings: a saved state has nothing to say about them.
@@ -63,18 +71,20 @@ class Shift(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         with full_precision(x.device):
+            x = x / self.unit
             for i, bias in enumerate(self.biases):
                 x = linear(x, self.weight(i), bias).tanh()
-            return linear(x, self.weight(len(self.biases)))
+            return self.unit * linear(x, self.weight(len(self.biases)))
 
     def added(self, x: Tensor, into: slice, of: slice) -> Tensor:
         """x with the shift of its coordinates `of` added to its coordinates `into`.
 
-        Training with one hidden layer takes a shorter way, which is the same up to rounding.
+        Training mode takes a shorter way where there is one hidden layer: the same up to rounding,
+        and differentiable once.
         """
-        if torch.is_grad_enabled() and len(self.biases) == 1:
+        if self.training and torch.is_grad_enabled() and len(self.biases) == 1:
             flat = x.reshape(-1, x.shape[-1])
-            parameters = self.weight(0), self.biases[0], self.weight(1)
+            parameters = self.weight(0) / self.unit, self.biases[0], self.weight(1) * self.unit
             moved: Tensor = _Added.apply(flat, *parameters, into, of)  # type: ignore[no-untyped-call]
             return moved.reshape(x.shape)
         moved = x.clone()
@@ -101,37 +111,52 @@ class _Added(torch.autograd.Function):
     ) -> Tensor:
         ctx.save_for_backward(x, weight, bias, last)
         ctx.places = into, of
+        many = min(last.shape[0], weight.shape[1]) >= MANY
+        ctx.dtype = operands(x[:0])[0].dtype if many else x.dtype
         moved = x.clone()
         target = moved.T[into]  # (outputs, rows)
         with full_precision(x.device):
-            for place, hidden in _Units(x.T[of], weight, bias).chunks():
-                target[:, place].addmm_(last, hidden, alpha=2)
+            outer = last.to(ctx.dtype)
+            for place, hidden in _Units(x.T[of], weight, bias, ctx.dtype).chunks():
+                _accumulate(target[:, place], outer, hidden, 2)
             target -= last.sum(1, keepdim=True)
         return moved
 
     @staticmethod
+    @once_differentiable
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Any, ...]:
         x, weight, bias, last = ctx.saved_tensors
         into, of = ctx.places
         gradient = gradients[0]
         of_shift = gradient.T[into]  # (outputs, rows)
+        above_all = of_shift.to(ctx.dtype)
         of_x = gradient.clone() if ctx.needs_input_grad[0] else None
-        units = _Units(x.T[of], weight, bias)
+        units = _Units(x.T[of], weight, bias, ctx.dtype)
         of_units = torch.empty_like(units.values)
         of_first = x.new_zeros(units.inputs.shape[0], len(weight))  # the transposed weight, bias
         of_last = torch.zeros_like(last)
-        transposed = 2 * last.T.contiguous()
-        doubled = 2 * weight.T.contiguous()
+        transposed = (2 * last.T).to(ctx.dtype).contiguous()
+        doubled = (2 * weight.T).to(ctx.dtype).contiguous()
         for place, hidden in units.chunks():
-            slope, above = of_units[:, : hidden.shape[1]], of_shift[:, place]
-            of_last.addmm_(above, hidden.T, alpha=2)
+            slope, above = of_units[:, : hidden.shape[1]], above_all[:, place]
+            _accumulate(of_last, above, hidden.T, 2)
             torch.mm(transposed, above, out=slope)
             torch.ops.aten.sigmoid_backward.grad_input(slope, hidden, grad_input=slope)
-            of_first.addmm_(units.inputs[:, : hidden.shape[1]], slope.T, alpha=2)
+            _accumulate(of_first, units.inputs[:, : hidden.shape[1]], slope.T, 2)
             if of_x is not None:
-                of_x.T[of, place].addmm_(doubled, slope)
+                _accumulate(of_x.T[of, place], doubled, slope, 1)
         of_last -= of_shift.sum(1, keepdim=True)
         return of_x, of_first[:-1].T, of_first[-1], of_last, None, None
+
+
+def _accumulate(total: Tensor, left: Tensor, right: Tensor, factor: int) -> None:
+    """total += factor · left · right, whatever type the factors have."""
+    if left.dtype == total.dtype:
+        total.addmm_(left, right, alpha=factor)
+    elif total.stride(0) == 1:
+        total.T.add_((right.T @ left.T).to(total.dtype), alpha=factor)
+    else:
+        total.add_((left @ right).to(total.dtype), alpha=factor)
 
 
 class _Units:
@@ -139,15 +164,17 @@ class _Units:
 
     Arguments:
         x: (inputs, rows)
+        dtype: What to compute them in.
     """
 
-    def __init__(self, x: Tensor, weight: Tensor, bias: Tensor) -> None:
+    def __init__(self, x: Tensor, weight: Tensor, bias: Tensor, dtype: torch.dtype) -> None:
         self.x = x
         self.rows = x.shape[1]
         width = min(CHUNK, self.rows)
-        self.affine = 2 * torch.cat([weight, bias[:, None]], 1)  # (units, inputs + 1)
-        self.inputs = x.new_ones(x.shape[0] + 1, width)  # of the present chunk, and a row of 1
-        self.values = x.new_empty(len(weight), width)
+        self.affine = (2 * torch.cat([weight, bias[:, None]], 1)).to(dtype)  # (units, inputs + 1)
+        # Of the present chunk: its inputs with a row of 1, and its units.
+        self.inputs = x.new_ones((x.shape[0] + 1, width), dtype=dtype)
+        self.values = x.new_empty((len(weight), width), dtype=dtype)
 
     def chunks(self) -> Iterator[tuple[slice, Tensor]]:
         """The place of every chunk, and its units; both buffers are overwritten by the next."""

@@ -127,7 +127,7 @@ class _ColumnSquares(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, matrix: Tensor) -> Tensor:
         ctx.save_for_backward(matrix)
-        return torch.linalg.vector_norm(matrix, dim=0).square_()
+        return matrix.square().sum(0)
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> Tensor:
@@ -157,9 +157,11 @@ def _plus_times_transposed(base: Tensor, rows: Tensor, below: Tensor) -> Tensor:
 def _plus_product(base: Tensor, left: Tensor, right: Tensor, out: Tensor) -> None:
     if left.dtype == base.dtype:
         torch.addmm(base, left, right, out=out)
-    else:
-        out.copy_(left @ right)  # adding two types at once is far slower than one after the other
-        out.add_(base)
+        return
+    if out.stride(0) == 1:  # columns first in memory: so is the product that is copied there
+        base, left, right, out = base.T, right.T, left.T, out.T
+    out.copy_(left @ right)  # adding two types at once is far slower than one after the other
+    out.add_(base)
 
 
 def _outer_below(left: Tensor, right: Tensor, dtype: torch.dtype) -> Tensor:

@@ -18,6 +18,8 @@ from pacbound.seeds import Noise
 
 __all__ = ["StochasticLayer", "StochasticLinear", "StochasticNetwork"]
 
+TOGETHER = 1 << 17  # entries: smaller tensors are drawn several at once, larger ones fill a cache
+
 
 class StochasticLayer(nn.Module):
     """A layer whose parameters are drawn anew in every call, once for each part of the batch.
@@ -87,7 +89,7 @@ class StochasticLayer(nn.Module):
 
     def _samples(self, name: str, noises: list[Tensor]) -> Sequence[Tensor]:
         posterior = self.posterior_of(name)
-        if len(noises) < 2:
+        if len(noises) < 2 or posterior.mean.numel() > TOGETHER:
             return [posterior.sample(noise) for noise in noises]
         return posterior.sample(torch.stack(noises)).unbind()
 
@@ -127,8 +129,9 @@ class StochasticConvolution(StochasticLayer):
     """
 
     def apply_drawn(self, inputs: Tensor, parameters: dict[str, Tensor]) -> Tensor:
-        (weight,) = operands(parameters["weight"])
-        weight = weight.clone(memory_format=torch.channels_last)
+        weight = parameters["weight"]
+        (operand,) = operands(weight[:0])
+        weight = weight.to(operand.dtype, copy=True, memory_format=torch.channels_last)
         return super().apply_drawn(inputs, {**parameters, "weight": weight})
 
 

@@ -43,6 +43,6 @@ def vgg(
                 layers.append(nn.BatchNorm2d(after, affine=False))
             layers.append(nn.ReLU())
             before = after
-        layers.append(nn.MaxPool2d(2))
+        layers.insert(-1, nn.MaxPool2d(2))  # before ReLU it does the same, and ReLU has less to do
     left = (input_shape[1] >> len(BLOCKS)) * (input_shape[2] >> len(BLOCKS))
     return nn.Sequential(*layers, nn.Flatten(), nn.Linear(before * left, classes))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -42,7 +43,7 @@ class Posterior(nn.Module, ABC):
 
     @abstractmethod
     def noise(self, standard_normal: Tensor) -> Tensor:
-        """W − M for one draw of E, in the shape of W; or for several, along dimensions before it."""
+        """W − M, in the shape of W; for several draws of E along dimensions before that shape."""
 
     def sample(self, standard_normal: Tensor) -> Tensor:
         """W for one draw of E, or for several."""
@@ -87,7 +88,7 @@ class Posterior(nn.Module, ABC):
         return self.mix_local(self.local_deviation(inputs) * standard_normal)
 
     def local_deviation(self, inputs: Tensor) -> Tensor:
-        """The part of `local_noise` that does not depend on the draw; (batch, out) or (batch, 1)."""
+        """What `local_noise` has whatever is drawn; (batch, out) or (batch, 1)."""
         raise NotImplementedError
 
     def mix_local(self, independent: Tensor) -> Tensor:
@@ -101,6 +102,22 @@ def largest(log_scale: Tensor, norm: Norm[T]) -> T:
 
 
 def squared_norm(tensor: Tensor) -> Tensor:
-    """‖tensor‖² as a dot product, which reads the tensor once and writes nothing."""
-    flat = tensor.flatten()
-    return flat @ flat
+    """‖tensor‖², with a gradient in one pass over the tensor."""
+    squared: Tensor = _SquaredNorm.apply(tensor)  # type: ignore[no-untyped-call]
+    return squared
+
+
+class _SquaredNorm(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, tensor: Tensor) -> Tensor:
+        ctx.save_for_backward(tensor)
+        if not tensor.is_contiguous():
+            return tensor.square().sum()
+        flat = tensor.flatten()
+        return flat @ flat  # which writes nothing
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> Tensor:
+        (tensor,) = ctx.saved_tensors
+        gradient: Tensor = tensor * (2 * gradients[0])
+        return gradient

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from pacbound.flows.lipschitz import Norm, T
 from pacbound.posteriors.base import Posterior, largest
+from pacbound.posteriors.scale import scaled, variance
 from pacbound.posteriors.spread import local_deviation
 
 __all__ = ["Diag"]
@@ -28,13 +29,13 @@ class Diag(Posterior):
         self.log_scale = nn.Parameter(torch.full_like(center, math.log(scale)))
 
     def noise(self, standard_normal: Tensor) -> Tensor:
-        return self.log_scale.exp() * standard_normal
+        return scaled(self.log_scale, standard_normal)
 
     def log_det(self) -> Tensor:
         return self.log_scale.sum()
 
     def trace(self) -> Tensor:
-        return (2 * self.log_scale).exp().sum()
+        return variance(self.log_scale).sum()
 
     def lipschitz(self, norm: Norm[T]) -> T:
         return largest(self.log_scale, norm)
@@ -43,4 +44,4 @@ class Diag(Posterior):
         return [self.log_scale.exp()]
 
     def local_deviation(self, inputs: Tensor) -> Tensor:
-        return local_deviation(inputs, (2 * self.log_scale).exp())
+        return local_deviation(inputs, variance(self.log_scale))

@@ -18,8 +18,8 @@ class KNonlinear(KLinear):
     """W = M + G(A (S∘E) Bᵀ), G applying a shift-only flow to the fibres of each mode in turn.
 
     The flows start as the identity, where it is K-Linear: as long as training leaves them there,
-    `active = False` lets it be treated as that. The flows see their inputs in units of the
-    starting scale, where tanh bends.
+    `active = False` lets it be treated as that. The unit of the flows, where tanh bends, is the
+    starting scale.
 
     Arguments:
         center: Where the mean starts: the prior's centre.
@@ -44,7 +44,7 @@ class KNonlinear(KLinear):
         self.active = True
         self.flows = nn.ModuleDict(
             {
-                str(mode): build(kind, size, hidden, steps, linear=False, seed=f"{seed}/{mode}")
+                str(mode): build(kind, size, hidden, steps, False, f"{seed}/{mode}", unit=scale)
                 for mode, size in enumerate(center.shape)
                 if size > 1
             }
@@ -67,11 +67,9 @@ class KNonlinear(KLinear):
         linear = super().noise(standard_normal)
         if not self.active:
             return linear
-        noise = linear / self.unit
-        order = self.mean.dim()
+        noise, order = linear, self.mean.dim()
         for mode, chain in self.chains():
             noise = along_mode(chain, noise, mode - order)
-        noise = noise * self.unit
         last = (-1,) * (noise.dim() - order)
         self._last = linear[last], noise[last]
         return noise

@@ -86,6 +86,8 @@ def points(size: int, count: int, scale: float = 1.0) -> Tensor:
 
 
 def jacobians(flow: Flow, x: Tensor) -> Tensor:
-    """∂g/∂x at every row of x; (count, n, n)."""
+    """∂g/∂x at every row of x, by automatic differentiation of the plain map; (count, n, n)."""
+    flow.eval()
     jacobian: Tensor = torch.func.vmap(torch.func.jacrev(flow))(x)
+    flow.train()
     return jacobian

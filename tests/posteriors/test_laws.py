@@ -176,3 +176,32 @@ def test_k_linear_without_triangles_is_diag() -> None:
 def test_unknown_posterior_names_the_nearest() -> None:
     with pytest.raises(BadInput, match="did you mean 'k-linear'"):
         posterior_named("k-liner")
+
+
+@pytest.mark.parametrize("family", [*GAUSSIAN, "k-nonlinear"])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_several_draws_at_once_are_those_one_by_one(family: str, shape: tuple[int, ...]) -> None:
+    flow = {"kind": "iaf", "hidden": [5], "steps": 1, "seed": "0"}
+    posterior = posterior_named(family, **flow)(torch.zeros(shape), 0.3).double()
+    generator = torch.Generator().manual_seed(3)
+    with torch.no_grad():
+        for name, parameter in posterior.named_parameters():
+            noise = torch.randn(parameter.shape, generator=generator, dtype=torch.float64)
+            parameter.add_(0.5 * (noise.tril(-1) if name.endswith("below") else noise))
+    draws = torch.randn(2, 3, *shape, generator=generator, dtype=torch.float64)
+    together = posterior.sample(draws)
+    for i in range(2):
+        for j in range(3):
+            torch.testing.assert_close(together[i, j], posterior.sample(draws[i, j]))
+
+
+@pytest.mark.parametrize("shape", [(200, 300), (200, 200, 3, 3)])
+def test_large_k_linear_maps_against_dense_ones(shape: tuple[int, ...]) -> None:
+    """Sizes at which triangles are applied block by block."""
+    posterior = random_posterior("k-linear", shape)
+    noise = torch.randn(shape, dtype=torch.float64)
+    expected = noise * posterior.scales()[0].detach()
+    for mode in range(len(shape)):
+        matrix = posterior.triangles[str(mode)].matrix().detach()  # type: ignore[operator, union-attr]
+        expected = torch.tensordot(matrix, expected, ([1], [mode])).movedim(0, mode)
+    torch.testing.assert_close(posterior.noise(noise).detach(), expected)
