@@ -8,7 +8,7 @@ autocast by themselves; our own autograd functions ask `operands`.
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 
 import torch
 from torch import Tensor
@@ -18,12 +18,14 @@ __all__ = ["full_precision", "operands", "product", "products_in"]
 
 def products_in(name: str, device: torch.device) -> AbstractContextManager[object]:
     """Take products in the type of that name."""
-    return torch.autocast(device.type, dtype=torch.bfloat16, enabled=name == "bfloat16")
+    if name != "bfloat16":
+        return nullcontext()
+    return torch.autocast(device.type, dtype=torch.bfloat16)
 
 
 def full_precision(device: torch.device) -> AbstractContextManager[object]:
     """Take plain products in the type of their factors again."""
-    return torch.autocast(device.type, enabled=False)
+    return torch.autocast(device.type, enabled=False) if _reduced(device) else nullcontext()
 
 
 def operands(*factors: Tensor) -> tuple[Tensor, ...]:
@@ -35,10 +37,10 @@ def operands(*factors: Tensor) -> tuple[Tensor, ...]:
         ...     [factor.dtype for factor in operands(ones)]
         [torch.bfloat16]
     """
-    device = factors[0].device.type
-    if not torch.is_autocast_enabled(device) or factors[0].dtype != torch.float32:
+    device = factors[0].device
+    if factors[0].dtype != torch.float32 or not _reduced(device):
         return factors
-    dtype = torch.get_autocast_dtype(device)
+    dtype = torch.get_autocast_dtype(device.type)
     return tuple(factor.to(dtype) for factor in factors)
 
 
@@ -47,3 +49,8 @@ def product(left: Tensor, right: Tensor) -> Tensor:
     with full_precision(left.device):
         result = left @ right
     return result.float() if left.dtype == torch.bfloat16 else result
+
+
+def _reduced(device: torch.device) -> bool:
+    kind = device.type
+    return torch.amp.is_autocast_available(kind) and torch.is_autocast_enabled(kind)
