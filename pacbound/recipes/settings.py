@@ -106,7 +106,7 @@ class Settings:
     fixed_variance: float = 1.0  # of the prior, where prior_variance is fixed
     start: str = "prior"  # the posterior's mean: the prior's centre, or an initializer
     beta: float = 1.0  # the weight of KL in the ELBO
-    beta_annealing: int = 0  # iterations in which it grows from 0
+    beta_annealing: float = 0.0  # the part of training in which it grows from 0
     augmentation: str = "none"
     batch_norm: bool = False
     # a user's own module and table
@@ -203,7 +203,7 @@ _RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
     "fixed_variance": (_positive, "a positive number"),
     "start": (lambda value: isinstance(value, str), "prior, or the name of an initializer"),
     "beta": (_between(0, 1e6), "a number of 0 or more"),
-    "beta_annealing": (_whole(0), "a whole number of iterations"),
+    "beta_annealing": (_between(0, 1), "a part of training, from 0 to 1"),
     "augmentation": (_augmentation, f"one of {', '.join(AUGMENTATIONS)}"),
     "prior_augmentation": (_augmentation, f"one of {', '.join(AUGMENTATIONS)}"),
     "prior_fraction": (_below_one, "a part of the examples from 0 (none) to below 1"),
@@ -232,7 +232,10 @@ _RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
     "batch": (_whole(1), "a whole number of 1 or more"),
     "weight_draws": (_whole(1), "a whole number of 1 or more"),
     "learning_rate": (_positive, "a positive number"),
-    "schedule": (_one_of("cosine", "constant"), "cosine or constant"),
+    "schedule": (
+        _one_of("cosine", "constant", "one-cycle"),
+        "cosine, constant or one-cycle",
+    ),
     "warm_start_epochs": (_whole(0), "a whole number of 0 or more"),
     "averaging": (_below_one, "a decay of at least 0 (off) and below 1"),
     "delta": (

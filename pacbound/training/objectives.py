@@ -83,7 +83,8 @@ class Elbo(Objective):
 
     Arguments:
         beta: The weight of KL.
-        annealing: Steps in which that weight grows linearly from 0.
+        annealing: Steps in which that weight grows linearly from 0; none for the whole weight
+            from the start.
     """
 
     steps: Tensor
@@ -157,5 +158,7 @@ def objective_named(name: str, m: int, delta: float) -> Objective:
 def objective_of(settings: Settings, m: int, classes: int) -> Objective:
     """What a training run minimises: a bound, or the negative ELBO."""
     if settings.objective == "elbo":
-        return Elbo(m, settings.delta, classes, settings.beta, settings.beta_annealing)
+        epochs = settings.linear_epochs + settings.epochs
+        steps = round(settings.beta_annealing * epochs * math.ceil(m / settings.batch))
+        return Elbo(m, settings.delta, classes, settings.beta, steps)
     return objective_named(settings.objective, m, settings.delta)

@@ -51,7 +51,7 @@ def settings(draw: st.DrawFn) -> Settings:
         "fixed_variance": st.sampled_from([1.0, 0.1]),
         "start": st.sampled_from(["prior", *INITIALIZERS]),
         "beta": st.sampled_from([1.0, 0.1, 0.5]),
-        "beta_annealing": st.integers(0, 1000),
+        "beta_annealing": st.floats(0, 1),
         "augmentation": st.sampled_from(["none", "flip-crop"]),
         "initial_scale": st.lists(st.floats(1e-6, 10), min_size=1, max_size=4),
         "flow": st.sampled_from(["iaf", "realnvp"]),

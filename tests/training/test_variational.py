@@ -28,8 +28,9 @@ from pacbound.seeds import Noise, TrainingNoise, derive
 from pacbound.training.checkpoints import Checkpoint
 from pacbound.training.log import EpochRecord, TrainingLog, log_path
 from pacbound.training.loop import train
-from pacbound.training.objectives import Elbo
+from pacbound.training.objectives import Elbo, objective_of
 from pacbound.training.prior_variance import PriorVariance
+from pacbound.training.schedules import SCHEDULES
 
 change = dataclasses.replace
 
@@ -43,7 +44,7 @@ def variational(tiny_settings: Settings) -> Settings:
         variance_groups="network",
         initializer="zeros",
         start="he-normal",
-        beta_annealing=9,
+        beta_annealing=0.75,
         warm_start_epochs=1,
     )
 
@@ -276,3 +277,22 @@ def test_vgg_trains_augmented_and_predicts_with_the_statistics_of_training(tmp_p
     # One image at a time gives the same: no statistics of the batch are used.
     single = predictor.predict(data.test_inputs[:1], 3).probabilities
     np.testing.assert_allclose(single, prediction[:1], atol=1e-6)
+
+
+@pytest.mark.parametrize("epochs", [4, 40])
+def test_annealing_is_a_part_of_training_however_long_it_is(
+    variational: Settings, epochs: int
+) -> None:
+    settings = change(variational, epochs=epochs, batch=100, beta_annealing=0.25)
+    objective = objective_of(settings, m=950, classes=3)
+    assert isinstance(objective, Elbo)
+    assert objective.annealing == epochs * 10 / 4
+
+
+def test_one_cycle_rises_then_falls() -> None:
+    rates = [SCHEDULES["one-cycle"](i / 100) for i in range(101)]
+    top = rates.index(max(rates))
+    assert (rates[0], max(rates), top) == (0.1, 1.0, 20)
+    assert rates[: top + 1] == sorted(rates[: top + 1])
+    assert rates[top:] == sorted(rates[top:], reverse=True)
+    assert rates[-1] == pytest.approx(0.01)
