@@ -137,7 +137,13 @@ def test_points_are_refused_where_a_bound_is_wanted(
 def test_training_by_the_elbo_learns(
     variational: Settings, tiny_data: Dataset, tmp_path: Path, posterior: str
 ) -> None:
-    more = {"epochs": 15, "flow_hidden": (6,), "flow": "realnvp", "flow_learning_rate": 0.02}
+    more = {
+        "epochs": 15,
+        "beta_annealing": 0.1,
+        "flow_hidden": (6,),
+        "flow": "realnvp",
+        "flow_learning_rate": 0.02,
+    }
     settings = change(variational, posterior=posterior, beta=0.1, **more)
     path = tmp_path / "a.pt"
     train(settings, tiny_data, path)
