@@ -20,6 +20,7 @@ from pacbound.networks.initializers import prior_center
 from pacbound.networks.mlp import mlp
 from pacbound.networks.stochastic import StochasticNetwork
 from pacbound.posteriors import Family
+from pacbound.products import products_in
 from pacbound.recipes import Settings, recipe
 from pacbound.seeds import TrainingNoise, derive
 from pacbound.training.objectives import objective_named
@@ -73,7 +74,9 @@ def stochastic_mlp(
     return StochasticNetwork(module, center, family, [0.05]), center
 
 
-def training_step(hidden: Sequence[int], family: Family, batch: Batch) -> Work:
+def training_step(
+    hidden: Sequence[int], family: Family, batch: Batch, products: str = "float32"
+) -> Work:
     """A step that minimises the quadratic bound of such an MLP on one batch."""
     network, center = stochastic_mlp(hidden, family)
     variance = PriorVariance(network, center, "layer", "profiled", [0.05], Tail(10_000, 0.005))
@@ -84,7 +87,9 @@ def training_step(hidden: Sequence[int], family: Family, batch: Batch) -> Work:
 
     def step() -> None:
         optimizer.zero_grad(set_to_none=True)
-        loss = functional.cross_entropy(network(inputs, source), labels)
+        with products_in(products, inputs.device):
+            logits = network(inputs, source)
+        loss = functional.cross_entropy(logits.float(), labels)
         kl, union = variance()
         objective(loss, kl + union).backward()
         optimizer.step()

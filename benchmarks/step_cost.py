@@ -1,24 +1,26 @@
 """What one training step of each posterior costs.
 
-    python benchmarks/step_cost.py [--batch 1000] [--rounds 20] [--hidden 600] [--quick]
+    python benchmarks/step_cost.py [--batch 1000] [--rounds 20] [--hidden 600] [--dtype bfloat16]
 
 As multiples of a step of the same deterministic network, and, for posteriors whose weights are
 drawn once for the whole batch, as multiples of K-Linear treated in that way. The steps are
 interleaved and their medians compared, so that whatever else the machine does falls on all alike.
+Times are of the processor, with one thread.
 """
 
 from __future__ import annotations
 
 import argparse
-import time
 
 import torch
 from made import CLASSES, Batch, made_batch, training_step
 from measuring import Work, medians, options_of
 from torch.nn import functional
 
+from pacbound.memory import keeping_memory
 from pacbound.networks.mlp import mlp
 from pacbound.posteriors import Family, KLinear, posterior_named
+from pacbound.products import products_in
 
 FLOW = {"hidden": [128], "steps": 1, "seed": "0"}
 
@@ -41,7 +43,7 @@ FAMILIES: dict[str, Family] = {
 }
 
 
-def deterministic_step(hidden: list[int], batch: Batch) -> Work:
+def deterministic_step(hidden: list[int], batch: Batch, products: str) -> Work:
     """A step of the network without noise."""
     inputs, labels = batch
     module = mlp((28, 28), hidden, CLASSES)
@@ -49,7 +51,9 @@ def deterministic_step(hidden: list[int], batch: Batch) -> Work:
 
     def step() -> None:
         optimizer.zero_grad(set_to_none=True)
-        functional.cross_entropy(module(inputs), labels).backward()
+        with products_in(products, inputs.device):
+            logits = module(inputs)
+        functional.cross_entropy(logits.float(), labels).backward()
         optimizer.step()
 
     return step
@@ -60,14 +64,16 @@ def main() -> None:
     parser.add_argument("--batch", type=int, default=1000)
     parser.add_argument("--rounds", type=int, default=20)
     parser.add_argument("--hidden", type=int, nargs="*", default=[600])
+    parser.add_argument("--dtype", choices=["float32", "bfloat16"], default="float32")
     options = options_of(parser, quick={"batch": 8, "rounds": 1, "hidden": [4]})
-    batch = made_batch(options.batch)
-    steps = {"deterministic": deterministic_step(options.hidden, batch)}
+    torch.set_num_threads(1)
+    batch, dtype = made_batch(options.batch), options.dtype
+    steps = {"deterministic": deterministic_step(options.hidden, batch, dtype)}
     for name, family in FAMILIES.items():
-        steps[name] = training_step(options.hidden, family, batch)
-    times = medians(steps, options.rounds, clock=time.perf_counter)
-    threads = torch.get_num_threads()
-    print(f"one step, batch {options.batch}, hidden {options.hidden}, {threads} threads")
+        steps[name] = training_step(options.hidden, family, batch, dtype)
+    with keeping_memory():
+        times = medians(steps, options.rounds)
+    print(f"one step, batch {options.batch}, hidden {options.hidden}, products in {dtype}")
     for name, value in times.items():
         line = f"{name:22s} {1000 * value:7.1f} ms"
         line += f"  {value / times['deterministic']:5.2f} × deterministic"

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from pacbound.flows.base import Flow
 from pacbound.flows.lipschitz import Norm, T
-from pacbound.products import full_precision, operands
+from pacbound.products import ROW, full_precision, operands
 
 __all__ = ["Triangular"]
 
@@ -48,7 +48,7 @@ class Triangular(Flow):
         return product.reshape(x.shape)
 
     def transposed(self, x: Tensor) -> Tensor:
-        """Lᵀ x."""
+        """Lᵀ x, in the type of products where the map is large."""
         if self.size < DENSE:
             with full_precision(x.device):
                 return x @ self.matrix()
@@ -79,8 +79,9 @@ class Triangular(Flow):
 
 
 def _blocks(n: int) -> Iterator[slice]:
+    """A few blocks of about the same size, which begin at multiples of 64 bytes."""
     count = max(1, min(4, n // SMALLEST_BLOCK))
-    edges = [n * i // count for i in range(count + 1)]
+    edges = [min(n, round(n * i / count / ROW) * ROW) for i in range(count)] + [n]
     for first, last in pairwise(edges):
         yield slice(first, last)
 
@@ -92,16 +93,17 @@ class _Right(torch.autograd.Function):
     def forward(ctx: Any, rows: Tensor, below: Tensor) -> Tensor:
         factors = operands(rows, below)
         ctx.save_for_backward(*factors)
-        return _plus_times(rows, *factors)
+        ctx.dtype = rows.dtype
+        return _plus_times(factors[0], *factors)
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, Tensor]:
+        (gradient,) = gradients
         rows, below = ctx.saved_tensors
-        gradient = gradients[0].to(rows.dtype)
         of_rows = None
         if ctx.needs_input_grad[0]:
-            of_rows = _plus_times_transposed(gradients[0], gradient, below)
-        return of_rows, _outer_below(rows, gradient, gradients[0].dtype)
+            of_rows = _plus_times_transposed(gradient, gradient, below).to(ctx.dtype)
+        return of_rows, _outer_below(rows, gradient, ctx.dtype)
 
 
 class _Left(torch.autograd.Function):

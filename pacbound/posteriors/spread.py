@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from pacbound.products import operands, product
+from pacbound.products import aligned, operands, product
 
 __all__ = ["local_deviation"]
 
@@ -28,7 +28,8 @@ class _LocalDeviation(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, inputs: Tensor, variance: Tensor) -> Tensor:
-        squares, factor = operands(inputs.square(), variance)
+        (squares,) = operands(inputs.square())
+        factor = variance.to(squares.dtype)
         deviation = product(squares, factor.T).sqrt_()  # (batch, out)
         ctx.save_for_backward(inputs, squares, factor, deviation)
         return deviation
@@ -42,7 +43,7 @@ class _LocalDeviation(torch.autograd.Function):
             by_square.masked_fill_(deviation == 0, 0.0)  # inputs of zero: no noise, no slope
         by_square = by_square.to(squares.dtype)
         if ctx.needs_input_grad[0]:
-            by_inputs = product(by_square, variance).mul_(inputs).mul_(2)
+            by_inputs = (by_square @ aligned(variance)).to(inputs.dtype).mul_(inputs).mul_(2)
         if ctx.needs_input_grad[1]:
             by_variance = product(by_square.T, squares)
         return by_inputs, by_variance
