@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["EVALUATION", "ViCell"]
 
 EVALUATION = "evaluation.json"
+PREDICTIONS = "predictions.npz"
 EVALUATING = "evaluating"
 
 
@@ -57,6 +58,7 @@ class ViCell(TrainedCell):
     def conclude(self, folder: Path, data: Dataset, threads: int, report: Report) -> None:
         """Predict the test examples, and write every figure of merit."""
         from pacbound.predict import Predictor, evaluate, examples_of
+        from pacbound.tables.vi.probing import save_probes
 
         def on_chunk(what: str, done: int, total: int) -> None:
             report(Progress(EVALUATING, done / total, f"{what} {done / total:.0%}"))
@@ -64,7 +66,9 @@ class ViCell(TrainedCell):
         start = time.monotonic()
         path = folder / CHECKPOINT
         examples = examples_of(data)
-        prediction = Predictor.of(path, data).predict(examples.inputs, self.samples, on_chunk)
+        predictor = Predictor.of(path, data)
+        prediction = predictor.predict(examples.inputs, self.samples, on_chunk)
+        save_probes(folder / PREDICTIONS, predictor, data, prediction, on_chunk)
         last = TrainingLog(folder / LOG).records()[-1]
         record = {
             "evaluation": evaluate(prediction, examples).to_mapping(),
