@@ -35,6 +35,7 @@ TRAINING = (
     "vi-vgg-16/k-nonlinear",
 )
 CERTIFICATION = "certify:mlp-600/k-linear"
+AS_IT_WAS = "-"  # an earlier revision has no choice of types
 EXAMPLES, PASSES = 4000, 84  # 84 passes over MNIST are 5 million draws
 
 
@@ -61,7 +62,7 @@ def train_in_turns(name: str, posterior: str, dtype: str, quick: bool) -> None:
     changes = {"posterior": posterior, "epochs": 1, "warm_start_epochs": 0}
     if posterior == "k-nonlinear":
         changes["linear_epochs"] = 0
-    if dtype != "float32":
+    if dtype != AS_IT_WAS:
         changes["products"] = dtype
     if quick:
         changes |= {"batch": 4, "hidden": {"mlp-600": [8], "lenet-5": [2, 2, 8]}.get(name, [2] * 5)}
@@ -159,7 +160,7 @@ def earlier(revision: str) -> Iterator[Path]:
 
 def compare(row: str, old: Path, rounds: int, quick: bool) -> str:
     dtypes = ["float32"] if row == CERTIFICATION else ["float32", "bfloat16"]
-    children = [Child(old, row, "float32", quick)]
+    children = [Child(old, row, AS_IT_WAS, quick)]
     try:
         children += [Child(HERE, row, dtype, quick) for dtype in dtypes]
         for _ in range(rounds + 1):

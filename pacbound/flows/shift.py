@@ -19,6 +19,7 @@ from pacbound.seeds import Noise, derive
 __all__ = ["EVERY", "Shift"]
 
 EVERY = slice(None)
+FEW = 4  # coordinates: with so few, one vector at a time is faster than a product
 MANY = 192  # coordinates: products with fewer are not worth another type
 CHUNK = 1024  # vectors whose hidden units stay in the processor's cache
 
@@ -101,8 +102,8 @@ class _Added(torch.autograd.Function):
 
     Hidden units outnumber coordinates by far. They are computed for a chunk of rows at a time,
     which stays in the cache, and once more in the backward pass. tanh(a) = 2σ(2a) − 1, whose
-    σ is several times faster than torch's tanh. Coordinates come first in memory:
-    products with few of them are several times faster that way round.
+    σ is several times faster than torch's tanh. Coordinates come first in memory, and units come
+    last: products with few coordinates are several times faster that way round.
     """
 
     @staticmethod
@@ -118,7 +119,7 @@ class _Added(torch.autograd.Function):
         with full_precision(x.device):
             outer = last.to(ctx.dtype)
             for place, hidden in _Units(x.T[of], weight, bias, ctx.dtype).chunks():
-                _accumulate(target[:, place], outer, hidden, 2)
+                _accumulate(target[:, place], outer, hidden.T, 2)
             target -= last.sum(1, keepdim=True)
         return moved
 
@@ -135,16 +136,21 @@ class _Added(torch.autograd.Function):
         of_units = torch.empty_like(units.values)
         of_first = x.new_zeros(units.inputs.shape[0], len(weight))  # the transposed weight, bias
         of_last = torch.zeros_like(last)
-        transposed = (2 * last.T).to(ctx.dtype).contiguous()
-        doubled = (2 * weight.T).to(ctx.dtype).contiguous()
+        outer = (2 * last).to(ctx.dtype)
+        inner = (2 * weight.T).to(ctx.dtype).contiguous()  # (inputs, units)
         for place, hidden in units.chunks():
-            slope, above = of_units[:, : hidden.shape[1]], above_all[:, place]
-            _accumulate(of_last, above, hidden.T, 2)
-            torch.mm(transposed, above, out=slope)
+            slope, above = of_units[: len(hidden)], above_all[:, place]
+            _accumulate(of_last, above, hidden, 2)
+            torch.mm(above.T, outer, out=slope)
             torch.ops.aten.sigmoid_backward.grad_input(slope, hidden, grad_input=slope)
-            _accumulate(of_first, units.inputs[:, : hidden.shape[1]], slope.T, 2)
-            if of_x is not None:
-                _accumulate(of_x.T[of, place], doubled, slope, 1)
+            _accumulate(of_first, units.inputs[:, : len(hidden)], slope, 2)
+            if of_x is None:
+                continue
+            if len(inner) <= FEW:
+                for row, column in zip(of_x.T[of, place], inner, strict=True):
+                    row.addmv_(slope, column)
+            else:
+                _accumulate(of_x.T[of, place], inner, slope.T, 1)
         of_last -= of_shift.sum(1, keepdim=True)
         return of_x, of_first[:-1].T, of_first[-1], of_last, None, None
 
@@ -171,10 +177,11 @@ class _Units:
         self.x = x
         self.rows = x.shape[1]
         width = min(CHUNK, self.rows)
-        self.affine = (2 * torch.cat([weight, bias[:, None]], 1)).to(dtype)  # (units, inputs + 1)
+        affine = 2 * torch.cat([weight, bias[:, None]], 1)
+        self.affine = affine.T.to(dtype).contiguous()  # (inputs + 1, units)
         # Of the present chunk: its inputs with a row of 1, and its units.
         self.inputs = x.new_ones((x.shape[0] + 1, width), dtype=dtype)
-        self.values = x.new_empty((len(weight), width), dtype=dtype)
+        self.values = x.new_empty((width, len(weight)), dtype=dtype)
 
     def chunks(self) -> Iterator[tuple[slice, Tensor]]:
         """The place of every chunk, and its units; both buffers are overwritten by the next."""
@@ -182,6 +189,6 @@ class _Units:
             place = slice(first, min(first + CHUNK, self.rows))
             width = place.stop - first
             self.inputs[:-1, :width] = self.x[:, place]
-            hidden = self.values[:, :width]
-            torch.mm(self.affine, self.inputs[:, :width], out=hidden)
+            hidden = self.values[:width]
+            torch.mm(self.inputs[:, :width].T, self.affine, out=hidden)
             yield place, hidden.sigmoid_()
