@@ -169,8 +169,10 @@ class _PerWeights:
         chosen = source.choice(len(self.train[1]), self.batch).to(self.train[1].device)
         inputs, labels = self.train[0][chosen], self.train[1][chosen]
         if self.test is not None and draw < self.tested:
-            inputs = torch.cat([inputs, self.test[0][draw : draw + 1]])
-            labels = torch.cat([labels, self.test[1][draw : draw + 1]])
+            # Spread evenly over the test set, which may be sorted by class.
+            place = draw * len(self.test[1]) // self.tested
+            inputs = torch.cat([inputs, self.test[0][place : place + 1]])
+            labels = torch.cat([labels, self.test[1][place : place + 1]])
         inputs, labels = inputs.to(source.device), labels.to(source.device)
         wrong = _all_err(network, inputs, labels, source, self.at_once)
         return int(wrong[: self.batch].sum()), int(wrong[self.batch :].sum())
@@ -190,8 +192,9 @@ def errors_per_weights(
     """How many draws of the weights made how many errors, each on a random batch of its own.
 
     The batch is drawn uniformly with replacement, so every draw's mean is the empirical risk.
-    Draw k also judges test example k, as long as there are such: each test example is judged once
-    and by weights of its own. Returns the histogram, and the errors and examples of the test.
+    Each draw also judges one test example, as long as there are such: none is judged twice, each by
+    weights of its own. With fewer draws than test examples these are spread evenly. Returns the
+    histogram, and the errors and examples of the test.
     """
     work = _PerWeights(network, train, test, draws, batch, seed, at_once, device)
     rows = [row for rows in sampler.results("sampling the risk", work) for row in rows]
