@@ -131,7 +131,12 @@ class PacBayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         data = Dataset(
             f"table, {scaled}", inputs, labels.astype(np.int64), None, None, len(self.classes_)
         )
-        request = Request(parse_delta(repr(float(self.delta))), "draw", command="pacbound.sklearn")
+        request = Request(
+            parse_delta(repr(float(self.delta))),
+            "draw",
+            trials=self.trials,
+            command="pacbound.sklearn",
+        )
         self._settings = self._chosen()
         self.certificate_: Certificate | None = None
         with tempfile.TemporaryDirectory() as folder:
@@ -163,7 +168,6 @@ class PacBayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 **optimiser,
                 "prior_seed": self.prior_seed,
                 "seed": self.seed,
-                "trials": self.trials,
             },
         )
 

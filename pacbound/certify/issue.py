@@ -65,8 +65,9 @@ from pacbound.files import file_digest
 from pacbound.networks.digests import tensors_digest
 from pacbound.priors.split import Split, split_of
 from pacbound.recipes import Settings
-from pacbound.recipes.choices import declared_trials, prior_choices
+from pacbound.recipes.choices import prior_choices
 from pacbound.recipes.commands import train_command
+from pacbound.recipes.ledger import recipe_ledger
 from pacbound.seeds import derive
 from pacbound.training.checkpoints import Checkpoint, ensure_sizes, restore_posterior
 from pacbound.training.learned_prior import learn_prior, prior_settings
@@ -170,11 +171,12 @@ def certify(
     training = train_command(settings, path)  # refused now, if at all, and not after sampling
     evidence = _of_one_draw if request.predictor == "draw" else _of_gibbs
     found = evidence(problem, settings, data, counted, request, digest, sampler)
+    tried = recipe_ledger(settings, data.sha256)  # format 1 has one number for all of it
     prior = Prior(
         center=_center(checkpoint, split, data, problem),
         variances=found.variances,
         choices=tuple(Choice(**entry) for entry in prior_choices(settings)),
-        trials=declared_trials(settings, request.trials),
+        trials=max(request.trials or 1, tried.candidates, tried.looks),
     )
     kl, risk, shares = found.kl, found.risk, found.shares
     paid = counted.m, prior, kl.upper, risk.upper, shares.pac_bayes
