@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import platform
 import time
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -74,6 +75,7 @@ from pacbound.training.learned_prior import learn_prior, prior_settings
 from pacbound.training.log import TrainingLog, log_path
 from pacbound.training.networks import network_inputs
 from pacbound.training.problem import Problem, build
+from pacbound.training.replay import Replay, compare_priors
 
 __all__ = ["PREDICTORS", "Request", "certify", "posterior_of", "replay_prior"]
 
@@ -167,7 +169,9 @@ def certify(
         )
     problem = posterior_of(checkpoint, data, request.allow_other_data, module)
     if request.replay_prior:
-        replay_prior(checkpoint, data, sampler.report, module)
+        replay = replay_prior(checkpoint, data, sampler.report, module)
+        if not replay.identical:
+            warnings.warn(replay.words(), stacklevel=2)
     training = train_command(settings, path)  # refused now, if at all, and not after sampling
     evidence = _of_one_draw if request.predictor == "draw" else _of_gibbs
     found = evidence(problem, settings, data, counted, request, digest, sampler)
@@ -378,14 +382,18 @@ def replay_prior(
     data: Dataset,
     report: Report = silent,
     module: nn.Module | None = None,
-) -> None:
-    """Train a learned prior again, on its part of the examples alone; refuse any other."""
+) -> Replay:
+    """Train a learned prior again, on its part of the examples alone, and compare the two.
+
+    On the same kind of machine any other is refused; elsewhere it says how far apart they are.
+    """
     recorded = checkpoint.learned_prior
     if recorded is None:
         raise BadInput("there is no prior to train again: the checkpoint's did not learn from data")
+    part = split_of(checkpoint.settings, data).learned_data(data)
     again = learn_prior(
         checkpoint.settings,
-        split_of(checkpoint.settings, data).learned_data(data),
+        part,
         on_step=lambda at: report(
             "training the prior again",
             (at.epoch - 1) * at.steps + at.step,
@@ -394,11 +402,7 @@ def replay_prior(
         module=module,
         threads=recorded.threads,
     )
-    if again.sha256 != recorded.sha256:
-        raise BadInput(
-            "the prior, trained again from its seed on its part of the examples, is another: "
-            f"its sha256 begins {again.sha256[:12]}, not {recorded.sha256[:12]}"
-        )
+    return compare_priors(recorded, again, checkpoint.settings, part, module)
 
 
 def _center(

@@ -15,6 +15,7 @@ from torch import Tensor
 from pacbound.certify.chunks import ALONE, Sampler
 from pacbound.devices import device_named
 from pacbound.networks.digests import tensors_digest
+from pacbound.networks.near_ties import is_error
 from pacbound.networks.stochastic import StochasticNetwork
 from pacbound.seeds import Noise, derive
 from pacbound.workers.engine import Chunk
@@ -26,19 +27,6 @@ Examples: TypeAlias = tuple[Tensor, Tensor]  # inputs as the network sees them, 
 CHUNK = 2000  # examples that share one derived seed
 WEIGHTS_CHUNK = 10  # draws of the weights that share one
 BATCH = 500  # examples on which one draw of the weights is judged
-TIE = 1e-4  # logits this close, relative to the largest, are too close to call in float32
-
-
-def is_error(logits: Tensor, labels: Tensor) -> Tensor:
-    """Which rows are not surely right.
-
-    The label's logit must beat every other by more than what float32 arithmetic could have
-    added; a tie, a near tie and a NaN count as errors, so rounding never flatters the risk.
-    """
-    own = logits.gather(1, labels[:, None]).squeeze(1)
-    others = logits.scatter(1, labels[:, None], -torch.inf)
-    margin = own - others.max(1).values
-    return ~(margin > TIE * logits.abs().max(1).values)
 
 
 def _digest(examples: Examples | None) -> str:

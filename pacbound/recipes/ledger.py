@@ -1,4 +1,4 @@
-"""What the development of a built-in recipe looked at: its certificates on those data pay for it."""
+"""What the development of a built-in recipe looked at, which its certificates pay for."""
 
 from __future__ import annotations
 

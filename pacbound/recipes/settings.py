@@ -101,6 +101,7 @@ class Settings:
     prior_augmentation: str = "none"
     prior_averaging: float = 0.0
     prior_tolerance: float = 0.001  # the risk that its noise may add on that part
+    prior_validation: float = 0.0  # a share of that part, to which it is not fitted
     # variational inference: a prior of fixed variance, and the ELBO as the objective
     fixed_variance: float = 1.0  # of the prior, where prior_variance is fixed
     start: str = "prior"  # the posterior's mean: the prior's centre, or an initializer
@@ -218,6 +219,7 @@ _RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
     "prior_dropout": (_below_one, "at least 0 and below 1"),
     "prior_averaging": (_below_one, "a decay of at least 0 (off) and below 1"),
     "prior_tolerance": (lambda value: _positive(value) and value < 1, "a risk above 0, below 1"),
+    "prior_validation": (_below_one, "a share of the prior's part from 0 (none) to below 1"),
     "batch_norm": (lambda value: isinstance(value, bool), "true or false"),
     "model": (lambda value: isinstance(value, str), "a name such as package.module:factory"),
     "structure": (lambda value: isinstance(value, str), "the digest of a module's layers"),

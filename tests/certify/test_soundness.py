@@ -179,7 +179,8 @@ def test_the_risk_is_that_of_the_inputs_the_network_was_trained_on(
     tiny_settings: Settings, tiny_data: Dataset, tmp_path: Path
 ) -> None:
     path = tmp_path / "a.pt"
-    train(change(tiny_settings, alignment="deskew"), tiny_data, path)
+    settings = change(tiny_settings, alignment="deskew")
+    train(settings, tiny_data, path)
     certificate = certify(path, tiny_data, REQUEST)
     assert isinstance(certificate.risk, PerExampleRisk)
     network = posterior_of(Checkpoint.load(path), tiny_data).network
