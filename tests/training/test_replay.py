@@ -14,7 +14,7 @@ What differs was measured with torch 2.13.0 (MKL 2024.2, oneDNN 3.12.0) on an AM
 | two threads | 2e-8 | 4e-8 |
 
 So torch's own kernels, MKL, oneDNN (convolutions) and the number of threads each decide bits.
-MKL_ENABLE_INSTRUCTIONS did nothing here, perhaps because the processor is not Intel's. The variances
+MKL_ENABLE_INSTRUCTIONS did nothing here, perhaps as the processor is not Intel's. The variances
 differed in their last digits wherever the weights did; the validation errors were the same
 everywhere. These are short trainings: how far the distance grows in long ones was not measured.
 """
