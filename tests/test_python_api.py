@@ -19,7 +19,7 @@ from pacbound.api import StochasticModule
 from pacbound.certificate.format import Certificate, PerWeightsRisk, WholeSetRisk
 from pacbound.data import Dataset
 from pacbound.errors import BadInput
-from pacbound.networks.initializers import tensors_digest
+from pacbound.networks.digests import tensors_digest
 
 SMALL: dict[str, Any] = {"epochs": 3, "batch": 100, "learning_rate": 0.02, "progress": False}
 
@@ -147,7 +147,8 @@ def test_trials_are_for_the_user_to_declare(tiny_data: Dataset) -> None:
     net = trained(data)
     assert certified(net, data).prior.trials == 1
     assert certified(net, data, trials=20).prior.trials == 20
-    assert certified(trained(data, trials=7), data).prior.trials == 7
+    with pytest.raises(BadInput, match="no setting trials"):
+        trained(data, trials=7)
 
 
 def test_a_network_can_be_pickled_and_certified_elsewhere(tiny_data: Dataset) -> None:

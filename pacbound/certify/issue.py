@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import platform
 import time
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -62,17 +63,19 @@ from pacbound.certify.risk import BATCH, Examples, errors_per_example, errors_pe
 from pacbound.data import Dataset
 from pacbound.errors import BadInput, unknown_name
 from pacbound.files import file_digest
-from pacbound.networks.initializers import tensors_digest
+from pacbound.networks.digests import tensors_digest
+from pacbound.priors.split import Split, split_of
 from pacbound.recipes import Settings
-from pacbound.recipes.choices import declared_trials, prior_choices
+from pacbound.recipes.choices import prior_choices
 from pacbound.recipes.commands import train_command
+from pacbound.recipes.ledger import recipe_ledger
 from pacbound.seeds import derive
 from pacbound.training.checkpoints import Checkpoint, ensure_sizes, restore_posterior
 from pacbound.training.learned_prior import learn_prior, prior_settings
 from pacbound.training.log import TrainingLog, log_path
 from pacbound.training.networks import network_inputs
 from pacbound.training.problem import Problem, build
-from pacbound.training.split import Split, split_of
+from pacbound.training.replay import Replay, compare_priors
 
 __all__ = ["PREDICTORS", "Request", "certify", "posterior_of", "replay_prior"]
 
@@ -151,7 +154,7 @@ def certify(
     start = time.monotonic()
     checkpoint, digest = _read(path)
     settings = checkpoint.settings
-    split = split_of(settings, data.m)
+    split = split_of(settings, data)
     counted = split.counted_data(data)
     if counted.m < SMALLEST_M:
         raise BadInput(f"{counted.m} examples are counted; the bound needs {SMALLEST_M} or more")
@@ -166,15 +169,18 @@ def certify(
         )
     problem = posterior_of(checkpoint, data, request.allow_other_data, module)
     if request.replay_prior:
-        replay_prior(checkpoint, data, sampler.report, module)
+        replay = replay_prior(checkpoint, data, sampler.report, module)
+        if not replay.identical:
+            warnings.warn(replay.words(), stacklevel=2)
     training = train_command(settings, path)  # refused now, if at all, and not after sampling
     evidence = _of_one_draw if request.predictor == "draw" else _of_gibbs
     found = evidence(problem, settings, data, counted, request, digest, sampler)
+    tried = recipe_ledger(settings, data.sha256)  # format 1 has one number for all of it
     prior = Prior(
         center=_center(checkpoint, split, data, problem),
         variances=found.variances,
         choices=tuple(Choice(**entry) for entry in prior_choices(settings)),
-        trials=declared_trials(settings, request.trials),
+        trials=max(request.trials or 1, tried.candidates, tried.looks),
     )
     kl, risk, shares = found.kl, found.risk, found.shares
     paid = counted.m, prior, kl.upper, risk.upper, shares.pac_bayes
@@ -376,14 +382,18 @@ def replay_prior(
     data: Dataset,
     report: Report = silent,
     module: nn.Module | None = None,
-) -> None:
-    """Train a learned prior again, on its part of the examples alone; refuse any other."""
+) -> Replay:
+    """Train a learned prior again, on its part of the examples alone, and compare the two.
+
+    On the same kind of machine any other is refused; elsewhere it says how far apart they are.
+    """
     recorded = checkpoint.learned_prior
     if recorded is None:
         raise BadInput("there is no prior to train again: the checkpoint's did not learn from data")
+    part = split_of(checkpoint.settings, data).learned_data(data)
     again = learn_prior(
         checkpoint.settings,
-        split_of(checkpoint.settings, data.m).learned_data(data),
+        part,
         on_step=lambda at: report(
             "training the prior again",
             (at.epoch - 1) * at.steps + at.step,
@@ -392,11 +402,7 @@ def replay_prior(
         module=module,
         threads=recorded.threads,
     )
-    if again.sha256 != recorded.sha256:
-        raise BadInput(
-            "the prior, trained again from its seed on its part of the examples, is another: "
-            f"its sha256 begins {again.sha256[:12]}, not {recorded.sha256[:12]}"
-        )
+    return compare_priors(recorded, again, checkpoint.settings, part, module)
 
 
 def _center(
@@ -413,7 +419,8 @@ def _center(
         examples=split.examples,
         learned_from=len(split.learned),
         split_seed=settings.split_seed,
-        split_sha256=split.sha256,
+        # Format 1 has the digest of a split by places. This one is by content: format 2 has that.
+        split_sha256=checker.prior_part(split.examples, len(split.learned), settings.split_seed)[1],
         examples_sha256=split.learned_data(data).sha256,
         errors=errors_of(problem.plain, counted),
         training={**prior_settings(settings), "threads": learned.threads},

@@ -14,7 +14,8 @@ from torch import Tensor
 
 from pacbound.certify.chunks import ALONE, Sampler
 from pacbound.devices import device_named
-from pacbound.networks.initializers import tensors_digest
+from pacbound.networks.digests import tensors_digest
+from pacbound.networks.near_ties import is_error
 from pacbound.networks.stochastic import StochasticNetwork
 from pacbound.seeds import Noise, derive
 from pacbound.workers.engine import Chunk
@@ -26,19 +27,6 @@ Examples: TypeAlias = tuple[Tensor, Tensor]  # inputs as the network sees them, 
 CHUNK = 2000  # examples that share one derived seed
 WEIGHTS_CHUNK = 10  # draws of the weights that share one
 BATCH = 500  # examples on which one draw of the weights is judged
-TIE = 1e-4  # logits this close, relative to the largest, are too close to call in float32
-
-
-def is_error(logits: Tensor, labels: Tensor) -> Tensor:
-    """Which rows are not surely right.
-
-    The label's logit must beat every other by more than what float32 arithmetic could have
-    added; a tie, a near tie and a NaN count as errors, so rounding never flatters the risk.
-    """
-    own = logits.gather(1, labels[:, None]).squeeze(1)
-    others = logits.scatter(1, labels[:, None], -torch.inf)
-    margin = own - others.max(1).values
-    return ~(margin > TIE * logits.abs().max(1).values)
 
 
 def _digest(examples: Examples | None) -> str:
@@ -169,8 +157,10 @@ class _PerWeights:
         chosen = source.choice(len(self.train[1]), self.batch).to(self.train[1].device)
         inputs, labels = self.train[0][chosen], self.train[1][chosen]
         if self.test is not None and draw < self.tested:
-            inputs = torch.cat([inputs, self.test[0][draw : draw + 1]])
-            labels = torch.cat([labels, self.test[1][draw : draw + 1]])
+            # Spread evenly over the test set, which may be sorted by class.
+            place = draw * len(self.test[1]) // self.tested
+            inputs = torch.cat([inputs, self.test[0][place : place + 1]])
+            labels = torch.cat([labels, self.test[1][place : place + 1]])
         inputs, labels = inputs.to(source.device), labels.to(source.device)
         wrong = _all_err(network, inputs, labels, source, self.at_once)
         return int(wrong[: self.batch].sum()), int(wrong[self.batch :].sum())
@@ -190,8 +180,9 @@ def errors_per_weights(
     """How many draws of the weights made how many errors, each on a random batch of its own.
 
     The batch is drawn uniformly with replacement, so every draw's mean is the empirical risk.
-    Draw k also judges test example k, as long as there are such: each test example is judged once
-    and by weights of its own. Returns the histogram, and the errors and examples of the test.
+    Each draw also judges one test example, as long as there are such: none is judged twice, each by
+    weights of its own. With fewer draws than test examples these are spread evenly. Returns the
+    histogram, and the errors and examples of the test.
     """
     work = _PerWeights(network, train, test, draws, batch, seed, at_once, device)
     rows = [row for rows in sampler.results("sampling the risk", work) for row in rows]

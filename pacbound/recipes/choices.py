@@ -6,9 +6,9 @@ from typing import Any
 
 from pacbound.certificate.checker import choice, required_choices
 from pacbound.errors import BadInput
-from pacbound.recipes import Settings, recipe, recipe_names
+from pacbound.recipes import Settings
 
-__all__ = ["declared_trials", "prior_choices"]
+__all__ = ["prior_choices"]
 
 
 def prior_choices(settings: Settings) -> list[dict[str, Any]]:
@@ -35,14 +35,3 @@ def prior_choices(settings: Settings) -> list[dict[str, Any]]:
         return [choice(name, values[name]) for name in names]
     except ValueError as error:
         raise BadInput(f"the prior cannot be paid for: {error}") from error
-
-
-def declared_trials(settings: Settings, more: int | None = None) -> int:
-    """How many priors were tried: what the user says, and never less than the recipe declares.
-
-    Neither a checkpoint's settings nor an option can take back what a built-in recipe's own
-    development looked at.
-    """
-    built_in = settings.recipe in recipe_names()
-    like = {"prior_fraction": settings.prior_fraction}
-    return max(more or 1, settings.trials, recipe(settings.recipe, like).trials if built_in else 1)

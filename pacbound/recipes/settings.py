@@ -70,7 +70,6 @@ class Settings:
     alignment: str
     hidden_bias: float
     variance_groups: str
-    trials: int
     # the posterior and its optimisation
     posterior: str
     objective: str
@@ -102,6 +101,7 @@ class Settings:
     prior_augmentation: str = "none"
     prior_averaging: float = 0.0
     prior_tolerance: float = 0.001  # the risk that its noise may add on that part
+    prior_validation: float = 0.0  # a share of that part, to which it is not fitted
     # variational inference: a prior of fixed variance, and the ELBO as the objective
     fixed_variance: float = 1.0  # of the prior, where prior_variance is fixed
     start: str = "prior"  # the posterior's mean: the prior's centre, or an initializer
@@ -149,6 +149,11 @@ class Settings:
         """Settings from parsed YAML or from a checkpoint; every key without a default is needed."""
         names = [field.name for field in fields(cls)]
         for key in values:
+            if key == "trials":
+                raise BadInput(
+                    "there is no setting trials: declare what was tried with certify --candidates "
+                    "N (listed before the first look) or certify --looks N (adaptive)"
+                )
             if key not in names:
                 raise unknown_name("setting", str(key), names)
         needed = [field.name for field in fields(cls) if field.default is MISSING]
@@ -196,7 +201,6 @@ _RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
     "alignment": (_one_of("none", "deskew"), "none or deskew"),
     "hidden_bias": (_between(-100, 100), "a number, such as -4"),
     "variance_groups": (_one_of("layer", "network"), "layer or network"),
-    "trials": (_whole(1), "a whole number of 1 or more"),
     "posterior": (lambda value: isinstance(value, str), "the name of a posterior"),
     "objective": (lambda value: isinstance(value, str), "the name of an objective"),
     "prior_variance": (_one_of("profiled", "trained", "fixed"), "profiled, trained or fixed"),
@@ -215,6 +219,7 @@ _RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
     "prior_dropout": (_below_one, "at least 0 and below 1"),
     "prior_averaging": (_below_one, "a decay of at least 0 (off) and below 1"),
     "prior_tolerance": (lambda value: _positive(value) and value < 1, "a risk above 0, below 1"),
+    "prior_validation": (_below_one, "a share of the prior's part from 0 (none) to below 1"),
     "batch_norm": (lambda value: isinstance(value, bool), "true or false"),
     "model": (lambda value: isinstance(value, str), "a name such as package.module:factory"),
     "structure": (lambda value: isinstance(value, str), "the digest of a module's layers"),

@@ -18,12 +18,13 @@ from pacbound.posteriors import posterior_named
 from pacbound.printable import printable
 from pacbound.recipes import Settings
 from pacbound.training.learned_prior import MOST_THREADS, LearnedPrior
+from pacbound.training.machine import is_machine_record
 from pacbound.training.networks import plain_network
 from pacbound.training.tensor_file import read_tensors
 
 __all__ = ["Checkpoint", "ensure_sizes", "restore_posterior"]
 
-FORMAT = "pacbound-checkpoint/1"
+FORMAT = "pacbound-checkpoint/2"
 LONGEST = 300  # characters of a refusal
 HARMLESS = 1_000_000  # numbers that may be asked for: what does not fit is told by its name then
 FIELDS = {"format", "settings", "data", "prior_sha256", "epoch", "posterior", "training"}
@@ -97,8 +98,13 @@ def _learned(content: Any, path: Path) -> LearnedPrior | None:
     if content is None:
         return None
     kinds = {"center": dict, "variances": tuple, "threads": int, "seconds": float}
+    kinds |= {"machine": dict, "validation": tuple}
     if not isinstance(content, dict) or {k: type(v) for k, v in content.items()} != kinds:
         raise BadInput(f"{path}: its learned prior cannot be read")
+    if not is_machine_record(content["machine"]):
+        raise BadInput(f"{path}: its learned prior does not say on which machine it was trained")
+    if not _is_validation(content["validation"]):
+        raise BadInput(f"{path}: its learned prior has no counts of a validation")
     if not 1 <= content["threads"] <= MOST_THREADS:
         raise BadInput(f"{path}: its learned prior was trained with {content['threads']} threads")
     numbers = [float(x) if type(x) is float else math.nan for x in content["variances"]]
@@ -107,6 +113,14 @@ def _learned(content: Any, path: Path) -> LearnedPrior | None:
     if not finite or not all(0 < x < math.inf for x in numbers):
         raise BadInput(f"{path}: its learned prior is not of finite tensors and variances")
     return LearnedPrior(**content)
+
+
+def _is_validation(counts: tuple[object, ...]) -> bool:
+    if len(counts) != 2 or any(type(count) is not int for count in counts):
+        return False
+    examples, errors = counts
+    assert isinstance(examples, int) and isinstance(errors, int)
+    return 0 <= errors <= examples
 
 
 def _named_tensors(tensors: object) -> bool:

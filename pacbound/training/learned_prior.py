@@ -11,17 +11,21 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.func import functional_call
 from torch.nn import functional
 
 from pacbound.data import Dataset
 from pacbound.errors import BadInput
 from pacbound.files import write_whole
-from pacbound.networks.initializers import prior_center, tensors_digest
+from pacbound.networks.digests import tensors_digest
+from pacbound.networks.initializers import prior_center
+from pacbound.networks.near_ties import is_error
 from pacbound.networks.probe import probe_places
 from pacbound.networks.stochastic import StochasticNetwork
 from pacbound.posteriors import Diag, posterior_named
@@ -29,6 +33,7 @@ from pacbound.recipes import Settings
 from pacbound.seeds import TrainingNoise, derive
 from pacbound.training.augmentation import augmented
 from pacbound.training.averaging import PolyakAverage
+from pacbound.training.machine import LONGEST_RECORD, is_machine_record, machine_record
 from pacbound.training.networks import network_inputs, plain_network
 from pacbound.training.saved_state import restore_module, restore_optimizer
 from pacbound.training.schedules import SCHEDULES
@@ -37,12 +42,13 @@ from pacbound.training.tensor_file import read_tensors
 __all__ = ["MOST_THREADS", "LearnedPrior", "PriorStep"]
 __all__ += ["learn_prior", "prior_path", "prior_settings"]
 
-FORMAT = "pacbound-prior/1"
+FORMAT = "pacbound-prior/2"
 MOST_THREADS = 1024  # that a file may ask for
 SPREADS = [2.0 ** (-k / 2) for k in range(2, 40)]  # of a weight's noise, relative to its layer
 FITTING = 500  # examples at a time, which share a draw where weights must be drawn
 DRAWS = 4  # of the weights for as many examples
-FIELDS = {"format", "identity", "epoch", "threads", "seconds", "network", "optimizer", "average"}
+FIELDS = {"format", "identity", "epoch", "machine", "threads", "seconds"}
+FIELDS |= {"network", "optimizer", "average"}
 OF_THE_NETWORK = {"network", "hidden", "initializer", "input_scale", "smoothing", "alignment"}
 OF_THE_PRIOR = OF_THE_NETWORK | {"structure", "hidden_bias", "variance_groups", "split_seed"}
 
@@ -52,19 +58,21 @@ class LearnedPrior:
     """N(center, λI), with a λ for every variance group.
 
     `threads` are those it was trained with: sums of another number of them round differently.
-    `seconds` is how long that took.
+    `seconds` is how long that took. `machine` is what else rounding depends on. `validation` has
+    the examples of its part that it was not fitted to, and the centre's errors on them.
     """
 
     center: dict[str, Tensor]
     variances: tuple[float, ...]
     threads: int
     seconds: float
+    machine: dict[str, str]
+    validation: tuple[int, int] = (0, 0)
 
     @property
     def sha256(self) -> str:
-        """The digest of the centre and the variances."""
-        variances = torch.tensor(self.variances, dtype=torch.float64)
-        return tensors_digest({**self.center, "prior variances": variances})
+        """The digest of the centre. The variances are figures of the certificate."""
+        return tensors_digest(self.center)
 
 
 @dataclass(frozen=True)
@@ -103,11 +111,14 @@ def learn_prior(
 ) -> LearnedPrior:
     """Train the centre on its part of the examples, then fit the variances on the same part.
 
+    A share of the part, `prior_validation`, is kept from both: the last examples in the order of
+    the split. The centre's errors on it are counted at the end.
+
     With a path the state is kept there after every epoch, and a run that was stopped continues,
     with the number of threads that it began with: the prior is the one of a run that was not.
 
     Arguments:
-        part: The examples that it learns from.
+        part: The examples that it learns from, in the order of the split.
         module: The user's own network, where the settings are for one.
         threads: To train with; as many as there are by default.
     """
@@ -127,7 +138,15 @@ class _Run:
     def __init__(
         self, settings: Settings, part: Dataset, module: nn.Module | None, threads: int
     ) -> None:
-        self.settings, self.part, self.threads = settings, part, threads
+        aside = math.floor(Fraction(str(settings.prior_validation)) * part.m + Fraction(1, 2))
+        if aside >= part.m:
+            raise BadInput(
+                f"prior_validation {settings.prior_validation} leaves no example of {part.m} to "
+                "learn from"
+            )
+        self.settings, self.threads = settings, threads
+        self.m = part.m - aside  # fitted to; the others are the validation's
+        self.machine = machine_record(threads)
         self.own = module is not None
         self.network = plain_network(settings, part.input_shape, part.classes, module)
         start = prior_center(
@@ -148,7 +167,7 @@ class _Run:
         self.identity = derive("prior", prior_settings(settings), part.sha256)
 
     def epoch(self, epoch: int, on_step: Callable[[PriorStep], None]) -> None:
-        settings, m, clock = self.settings, self.part.m, time.monotonic()
+        settings, m, clock = self.settings, self.m, time.monotonic()
         source = TrainingNoise(derive("prior training", settings.prior_seed, epoch))
         order, steps = source.permutation(m), math.ceil(m / settings.prior_batch)
         errors = seen = 0
@@ -185,7 +204,19 @@ class _Run:
         center = {name: value.detach().clone() for name, value in self.network.named_parameters()}
         if self.average is not None:
             self.average.swap()
-        return LearnedPrior(center, self._fitted(center), self.threads, round(self.seconds, 1))
+        variances, seconds = self._fitted(center), round(self.seconds, 1)
+        validation = len(self.labels) - self.m, self._validation_errors(center)
+        return LearnedPrior(center, variances, self.threads, seconds, self.machine, validation)
+
+    @torch.no_grad()
+    def _validation_errors(self, center: dict[str, Tensor]) -> int:
+        """Of the centre, where it was not fitted; near ties count as errors."""
+        errors = 0
+        for first in range(self.m, len(self.labels), FITTING):
+            rows = slice(first, first + FITTING)
+            logits = functional_call(self.network, center, (self.inputs[rows],))
+            errors += int(is_error(logits, self.labels[rows]).sum())
+        return errors
 
     @torch.no_grad()
     def _fitted(self, center: dict[str, Tensor]) -> tuple[float, ...]:
@@ -199,7 +230,7 @@ class _Run:
         groups = probe.variance_groups(self.settings.variance_groups)
         sizes = [_root_mean_square(center, layers) for layers in groups]
         if self.own:
-            probe.observe(self.inputs[probe_places(self.part.m)])
+            probe.observe(self.inputs[probe_places(self.m)])
         calm = self._risk(probe, None)
         for spread in SPREADS:
             for layers, size in zip(groups, sizes, strict=True):
@@ -214,17 +245,18 @@ class _Run:
 
     def _risk(self, probe: StochasticNetwork, source: TrainingNoise | None) -> float:
         errors = 0
-        for first in range(0, self.part.m, FITTING):
-            rows = slice(first, first + FITTING)
+        for first in range(0, self.m, FITTING):
+            rows = slice(first, min(first + FITTING, self.m))
             logits = probe(self.inputs[rows], source, DRAWS)
             errors += int((logits.argmax(1) != self.labels[rows]).sum())
-        return errors / self.part.m
+        return errors / self.m
 
     def save(self, path: Path, epoch: int) -> None:
         content = {
             "format": FORMAT,
             "identity": self.identity,
             "epoch": epoch,
+            "machine": self.machine,
             "threads": self.threads,
             "seconds": self.seconds,
             "network": self.network.state_dict(),
@@ -248,6 +280,8 @@ class _Run:
                 raise ValueError("it was trained with an absurd number of threads")
             if type(seconds) is not float or not 0 <= seconds < math.inf:
                 raise ValueError("it took no number of seconds")
+            if not is_machine_record(content["machine"]):
+                raise ValueError("it does not say on which machine it was trained")
             restore_module(self.network, content["network"])
             restore_optimizer(self.optimizer, content["optimizer"])
             if self.average is not None:
@@ -255,6 +289,11 @@ class _Run:
         except ValueError as error:
             raise BadInput(f"{path} is damaged: {error}; delete it to train anew") from error
         self.threads, self.seconds = threads, seconds
+        here, before = machine_record(threads), content["machine"]
+        self.machine = before
+        if here != before and epoch < self.settings.prior_epochs:
+            # Nobody can train it again like that; the record says so.
+            self.machine = {**before, "continued on": f"{here}"[:LONGEST_RECORD]}
         return epoch
 
 
