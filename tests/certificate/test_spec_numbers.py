@@ -38,7 +38,9 @@ def total_of_choices(kind: str, recipe: str, network: str, **changes: Any) -> tu
 
 
 OTHER = {
-    "input_scale": "1", "smoothing": "0", "hidden_bias": "0",
+    "input_scale": "1",
+    "smoothing": "0",
+    "hidden_bias": "0",
     "variance_groups": "network",
 }
 BLOCKS = [c.Record(layer=1, sizes=[30, 570])]
