@@ -17,21 +17,31 @@ from mpmath import mp, mpf
 
 Json = dict[str, Any]
 SAMPLED = ("gibbs", "vote-gibbs", "vote-tandem")
-RECIPES = (
-    "table module fashion-lenet-learned lenet-5 lenet-5-learned lenet-small lenet-small-deskewed "
-    "mlp-30 mlp-30-deskewed mlp-600 mlp-600-learned mlp-600x2"
-).split()
-BIASES = "0 -0.5 -1 -2 -3 -4 -6 -8".split()
+RECIPES = [
+    "table",
+    "module",
+    "fashion-lenet-learned",
+    "lenet-5",
+    "lenet-5-learned",
+    "lenet-small",
+    "lenet-small-deskewed",
+    "mlp-30",
+    "mlp-30-deskewed",
+    "mlp-600",
+    "mlp-600-learned",
+    "mlp-600x2",
+]
+BIASES = ["0", "-0.5", "-1", "-2", "-3", "-4", "-6", "-8"]
 LISTS = {
-    "network": "lenet mlp module resnet vgg".split(),
-    "initializer": "fan-in-uniform he-normal orthogonal xavier-uniform zeros".split(),
-    "input_scale": "0.25 0.5 1 1.5 2 3 4 8".split(),
-    "smoothing": "0 0.5 0.75 1 1.25 1.5 2 3".split(),
-    "alignment": "deskew none".split(),
+    "network": ["lenet", "mlp", "module", "resnet", "vgg"],
+    "initializer": ["fan-in-uniform", "he-normal", "orthogonal", "xavier-uniform", "zeros"],
+    "input_scale": ["0.25", "0.5", "1", "1.5", "2", "3", "4", "8"],
+    "smoothing": ["0", "0.5", "0.75", "1", "1.25", "1.5", "2", "3"],
+    "alignment": ["deskew", "none"],
     "hidden_bias": BIASES,
     "later_bias": BIASES,
-    "prior_fraction": "0.1 0.2 0.3 0.4 0.5 0.6 0.7 0.8 0.9".split(),
-    "variance_groups": "layer network".split(),
+    "prior_fraction": ["0.1", "0.2", "0.3", "0.4", "0.5", "0.6", "0.7", "0.8", "0.9"],
+    "variance_groups": ["layer", "network"],
 }
 # network, initializer, input_scale, smoothing, alignment, hidden_bias, widths
 INITIALISED = {
@@ -460,11 +470,44 @@ def sentence(record: Json) -> str:
 
 # The whole certificate
 
-ORDER = """format sentence predictor delta claims data model prior ledger evidence bound also seeds
-made""".split()
-CLAIM_ORDER = """subject class group loss cost cost_sha256 m delta delta_risk sampler draws errors
-total scale histogram limit_by empirical limit bound""".split()
-ALSO_ORDER = "kind name value examples errors upper nats".split()
+ORDER = [
+    "format",
+    "sentence",
+    "predictor",
+    "delta",
+    "claims",
+    "data",
+    "model",
+    "prior",
+    "ledger",
+    "evidence",
+    "bound",
+    "also",
+    "seeds",
+    "made",
+]
+CLAIM_ORDER = [
+    "subject",
+    "class",
+    "group",
+    "loss",
+    "cost",
+    "cost_sha256",
+    "m",
+    "delta",
+    "delta_risk",
+    "sampler",
+    "draws",
+    "errors",
+    "total",
+    "scale",
+    "histogram",
+    "limit_by",
+    "empirical",
+    "limit",
+    "bound",
+]
+ALSO_ORDER = ["kind", "name", "value", "examples", "errors", "upper", "nats"]
 
 
 def ordered(fields: Json, order: list[str]) -> Json:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 from mpmath import mp, mpf
@@ -59,7 +59,7 @@ def kl(q: mpf, p: mpf) -> mpf:
     return heads + tails
 
 
-@lru_cache(maxsize=None)
+@cache
 def kl_inverse(q: mpf, c: mpf) -> mpf:
     if c <= 0:
         return q
@@ -86,7 +86,7 @@ def ln_tail(k: int, n: int, p: mpf) -> mpf:
     return ln_last + mp.log(total)
 
 
-@lru_cache(maxsize=None)
+@cache
 def clopper_pearson(k: int, n: int, level: mpf) -> mpf:
     """The upper limit at the level e^−level, for level > ln 2."""
     if k == n:
@@ -102,12 +102,12 @@ def clopper_pearson(k: int, n: int, level: mpf) -> mpf:
 # Costs and constants
 
 
-@lru_cache(maxsize=None)
+@cache
 def cost(k: int) -> mpf:
     return 2 * mp.log(k) + mp.log(mp.pi**2 / 6)
 
 
-@lru_cache(maxsize=None)
+@cache
 def maurer_constant(m: int) -> mpf:
     robbins = mp.sqrt(2 * mp.pi * m) * mp.exp(mpf(1) / (12 * m))
     return 1 + (robbins - mpf(2) / 3 - 8 / (135 * (m + mpf(8) / 45))) / 2

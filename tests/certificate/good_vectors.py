@@ -1,4 +1,4 @@
-"""Certificates that pass all checks: every predictor, prior, evidence, sampler, inequality, claim."""
+"""Certificates that pass all checks: every predictor, prior, evidence, sampler, bound, claim."""
 
 from __future__ import annotations
 
@@ -214,7 +214,6 @@ def fixed_vectors() -> Iterator[tuple[str, Json]]:
 def draw_vectors() -> Iterator[tuple[str, Json]]:
     two = [grid("1", 100, 200), grid("2", 20, 150)]
     ratio = drawn(("1.65", "97.5", "-225"), ("0.4", "21.3", "-43.7"))
-    near = drawn(("1.6500", "97.5", "-225"), ("0.40", "21.3", "-43.7"))
     both = inequality("binomial", "density")
     yield (
         "draw-initialised-density",
@@ -499,7 +498,9 @@ def special_vectors() -> Iterator[tuple[str, Json]]:
     )
     one = prior("initialised", "mlp-600", [grid("all", 120, 184)])
     one["choices"] |= {
-        **{"input_scale": "1", "smoothing": "0", "hidden_bias": "0"},
+        "input_scale": "1",
+        "smoothing": "0",
+        "hidden_bias": "0",
         "variance_groups": "network",
     }
     yield (
