@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -10,6 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pacbound.data.digests import (
+    ExampleDigests,
+    count_duplicates,
+    data_digest,
+    example_digests,
+)
 from pacbound.errors import BadInput
 
 __all__ = ["Dataset", "as_floats"]
@@ -75,20 +80,23 @@ class Dataset:
         return self.train_inputs.shape[1:]
 
     @cached_property
+    def digests(self) -> ExampleDigests:
+        """The digest of each training example: (m, 32)."""
+        return example_digests(self.train_inputs, self.train_labels)
+
+    @cached_property
     def sha256(self) -> str:
         """The digest that ties a certificate to its training examples.
 
-        It covers type, shape and bytes of inputs and labels, and the number of classes, but not
-        the name: a copy of the examples under another name is the same data.
+        It covers inputs, labels and the number of classes. The name and the order of the examples
+        have no effect: the same examples in another order are the same data.
         """
-        digest = hashlib.sha256(f"pacbound-data/1 classes {self.classes}\n".encode())
-        for part, array in (("inputs", self.train_inputs), ("labels", self.train_labels)):
-            shape = " ".join(map(str, array.shape))
-            digest.update(f"{part} {array.dtype.name} {shape}\n".encode())
-            # Little-endian and row-major, so that every machine hashes the same bytes.
-            little = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
-            digest.update(little.data.cast("B"))
-        return digest.hexdigest()
+        return data_digest(self.digests, self.classes)
+
+    @cached_property
+    def duplicates(self) -> int:
+        """The number of training examples minus the number of distinct ones."""
+        return count_duplicates(self.digests)
 
 
 def as_floats(inputs: NDArray[Any]) -> NDArray[np.float32]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import struct
 
 import numpy as np
 import pytest
@@ -25,18 +24,22 @@ def test_it_knows_its_size_and_shape():
 
 def test_the_digest_is_the_same_on_every_machine_and_in_every_version():
     # Certificates carry this number, so its recipe, spelt out here, may never change.
-    recipe = b"pacbound-data/1 classes 3\n"
-    recipe += b"inputs uint8 4 3 2\n" + bytes(range(24))
-    recipe += b"labels int64 4\n" + struct.pack("<4q", 0, 1, 2, 1)
+    header = "pacbound-example/2 uint8 3x2 {}\n"
+    examples = [
+        hashlib.sha256(header.format(label).encode() + bytes(range(6 * i, 6 * i + 6))).digest()
+        for i, label in enumerate([0, 1, 2, 1])
+    ]
+    recipe = b"pacbound-data/2 3\n" + b"".join(sorted(examples))
     assert made().sha256 == hashlib.sha256(recipe).hexdigest()
 
 
-def test_the_digest_does_not_depend_on_memory_layout_name_or_test_examples():
+def test_the_digest_does_not_depend_on_memory_layout_order_name_or_test_examples():
     inputs = np.arange(24, dtype=np.uint8).reshape(4, 3, 2)
     same = [
         made(name="other"),
         made(inputs=np.asfortranarray(inputs)),
         made(inputs=np.repeat(inputs, 2, axis=0)[::2]),
+        made(inputs=inputs[::-1], labels=np.array([1, 2, 1, 0])),
         made(test_inputs=inputs, test_labels=np.array([0, 0, 0, 0])),
     ]
     assert {d.sha256 for d in same} == {made().sha256}
