@@ -70,6 +70,8 @@
     return found;
   };
 
+  /** A rate in per cent, rounded up like the sentence's figures. */
+  const shown = (rate) => (Number(rate) === 0 ? "0.00" : parts.pct(rate));
   const percent = (rate) => `${(100 * rate).toFixed(rate >= 0.001 || rate === 0 ? 2 : 6)} %`;
 
   const waterfall = (certificate) => {
@@ -106,7 +108,7 @@
     if (items.length <= MANY) return;
     const isTable = place.tagName === "TBODY";
     const button = make("button", { type: "button", class: "quiet" }, `Show all ${items.length}`);
-    const holder = isTable ? tag("tr", make("td", { colspan: "6" }, button)) : tag("p", button);
+    const holder = isTable ? tag("tr", make("td", { colspan: "5" }, button)) : tag("p", button);
     button.addEventListener("click", () => holder.replaceWith(...items.slice(MANY).map(row)));
     place.append(holder);
   };
@@ -119,15 +121,14 @@
     const isSampled = certificate.claims[0].limit !== undefined;
     const heading = (name, isNumber = true) =>
       make("th", { scope: "col", ...(isNumber ? { class: "number" } : {}) }, name);
-    const head = tag("tr", heading("subject", false), heading("loss", false), heading("m"));
-    head.append(heading("empirical, %"));
+    const head = tag("tr", heading("subject", false), heading("m"), heading("empirical, %"));
     if (isSampled) head.append(heading("limit, %"));
     head.append(heading("bound, %"));
     const body = tag("tbody");
     shownInParts(body, certificate.claims, (claim) => {
-      const row = tag("tr", make("th", { scope: "row" }, subjectOf(claim)), tag("td", lossOf(claim)));
-      row.append(number(grouped(claim.m)), number(parts.pct(claim.empirical), claim.empirical));
-      if (isSampled) row.append(number(parts.pct(claim.limit), claim.limit));
+      const row = tag("tr", make("th", { scope: "row" }, nameOf(claim)), number(grouped(claim.m)));
+      row.append(number(shown(claim.empirical), claim.empirical));
+      if (isSampled) row.append(number(shown(claim.limit), claim.limit));
       row.append(number(`≤ ${parts.pct(claim.bound)}`, claim.bound, "bound"));
       return row;
     });
