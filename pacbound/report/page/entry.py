@@ -22,6 +22,7 @@ class Verified:
     certificate: Certificate
     explanation: Explanation
     log: TrainingLog | None
+    content: bytes = b""  # of the file, for the page to check again in the browser
 
     @property
     def vacuous(self) -> bool:
@@ -61,7 +62,8 @@ def read_entry(name: str, path: Path, logs: Path | None = None) -> Entry:
         return Entry(name, path, status, verdict.reason, sha256)
     try:
         certificate = Certificate.from_json(content)
-        verified = Verified(certificate, explain(certificate), _log(path, certificate, logs))
+        log = _log(path, certificate, logs)
+        verified = Verified(certificate, explain(certificate), log, content)
     except BadInput as error:
         return Entry(name, path, "unreadable", str(error), sha256)
     status = "vacuous" if verified.vacuous else "verified"
