@@ -9,7 +9,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-__all__ = ["Noise", "TrainingNoise", "derive"]
+__all__ = ["Noise", "TrainingNoise", "certificate_seed", "derive"]
+
+POOL_WORDS = 8  # of 32 bits: as many bits as a seed has
 
 
 def derive(purpose: str, *parts: object) -> str:
@@ -18,16 +20,27 @@ def derive(purpose: str, *parts: object) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
+def certificate_seed(purpose: str, model_sha256: str, prior_sha256: str, data_sha256: str) -> str:
+    """The seed of a certificate's draw, risk or kl, as SPEC.md defines it.
+
+    It follows from what is claimed and from nothing else: no name, time or setting enters, so
+    there is nothing to try until it is lucky.
+    """
+    text = f"pacbound-seed/2 {purpose} {model_sha256} {prior_sha256} {data_sha256}\n"
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
 class Noise:
     """A stream of random numbers that is a function of one derived seed alone.
 
     All 256 bits of the seed enter the generator's state: streams of different chunks of work
     are independent, which a generator seeded with 32 bits could not promise.
+    NumPy's SeedSequence would by default mix them into a pool of 128 bits.
 
     Numbers are drawn on the CPU, wherever they are used: they are the same on every device.
 
     Arguments:
-        seed: In hexadecimal, from `derive`.
+        seed: In hexadecimal, from `derive` or `certificate_seed`.
         device: Where the numbers are wanted.
 
     Example:
@@ -38,7 +51,8 @@ class Noise:
 
     def __init__(self, seed: str, device: torch.device | str = "cpu") -> None:
         self.device = torch.device(device)
-        self.generator = np.random.Generator(np.random.SFC64(int(seed, 16)))
+        pool = np.random.SeedSequence(int(seed, 16), pool_size=POOL_WORDS)
+        self.generator = np.random.Generator(np.random.SFC64(pool))
 
     def normal(self, *shape: int, dtype: torch.dtype = torch.float32) -> Tensor:
         """Standard normal numbers."""

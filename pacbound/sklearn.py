@@ -20,12 +20,12 @@ from pacbound.certify.issue import Request
 from pacbound.certify.issue import certify as issue
 from pacbound.data import Dataset
 from pacbound.errors import BadInput
+from pacbound.priors.split import split_of
 from pacbound.recipes import Settings, recipe
 from pacbound.recipes.commands import GIVEN
 from pacbound.seeds import Noise, derive
 from pacbound.training.loop import train
 from pacbound.training.networks import network_inputs
-from pacbound.training.split import split_of
 
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin
@@ -136,7 +136,7 @@ class PacBayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "network.pt"
             train(self._settings, data, path)
-            if split_of(self._settings, data.m).counted_data(data).m >= SMALLEST_M:
+            if split_of(self._settings, data).counted_data(data).m >= SMALLEST_M:
                 self.certificate_ = issue(path, data, request)
             network, _ = network_drawn(path, data)
         self.network_ = network.double()

@@ -19,7 +19,7 @@ from pacbound.api import StochasticModule
 from pacbound.certificate.format import Certificate, PerWeightsRisk, WholeSetRisk
 from pacbound.data import Dataset
 from pacbound.errors import BadInput
-from pacbound.networks.initializers import tensors_digest
+from pacbound.networks.digests import tensors_digest
 
 SMALL: dict[str, Any] = {"epochs": 3, "batch": 100, "learning_rate": 0.02, "progress": False}
 

@@ -14,9 +14,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import pacbound
 from pacbound.certificate import checker
 from pacbound.certificate.format import WholeSetRisk
-from pacbound.networks.initializers import tensors_digest
+from pacbound.networks.digests import tensors_digest
+from pacbound.priors.split import split_of
 from pacbound.sklearn import PacBayesClassifier, _set_aside
-from pacbound.training.split import split_of
 
 FAST: dict[str, Any] = {"epochs": 5, "batch": 20, "learning_rate": 0.1}
 
@@ -58,7 +58,8 @@ def test_predictions_make_the_certificates_errors(fitted: PacBayesClassifier) ->
     """On the counted examples; a near tie counts as an error, and may yet be right."""
     X, y = blobs()
     _, rest = _set_aside(len(X), fitted.scale_share)
-    rest = rest[split_of(fitted._settings, len(rest)).counted]
+    data = Dataset("rest", fitted._seen(X[rest]), y[rest].astype(np.int64), None, None, 3)
+    rest = rest[split_of(fitted._settings, data).counted]
     certificate = fitted.certificate_
     assert certificate is not None
     assert isinstance(certificate.risk, WholeSetRisk)

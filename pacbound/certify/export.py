@@ -27,7 +27,7 @@ from pacbound.certify.issue import posterior_of
 from pacbound.data import Dataset
 from pacbound.errors import BadInput
 from pacbound.files import ensure_writable, file_digest, write_whole
-from pacbound.networks.initializers import tensors_digest
+from pacbound.networks.digests import tensors_digest
 from pacbound.networks.input_map import InputMap
 from pacbound.recipes import Settings
 from pacbound.training.checkpoints import Checkpoint

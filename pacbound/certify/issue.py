@@ -62,7 +62,8 @@ from pacbound.certify.risk import BATCH, Examples, errors_per_example, errors_pe
 from pacbound.data import Dataset
 from pacbound.errors import BadInput, unknown_name
 from pacbound.files import file_digest
-from pacbound.networks.initializers import tensors_digest
+from pacbound.networks.digests import tensors_digest
+from pacbound.priors.split import Split, split_of
 from pacbound.recipes import Settings
 from pacbound.recipes.choices import declared_trials, prior_choices
 from pacbound.recipes.commands import train_command
@@ -72,7 +73,6 @@ from pacbound.training.learned_prior import learn_prior, prior_settings
 from pacbound.training.log import TrainingLog, log_path
 from pacbound.training.networks import network_inputs
 from pacbound.training.problem import Problem, build
-from pacbound.training.split import Split, split_of
 
 __all__ = ["PREDICTORS", "Request", "certify", "posterior_of", "replay_prior"]
 
@@ -151,7 +151,7 @@ def certify(
     start = time.monotonic()
     checkpoint, digest = _read(path)
     settings = checkpoint.settings
-    split = split_of(settings, data.m)
+    split = split_of(settings, data)
     counted = split.counted_data(data)
     if counted.m < SMALLEST_M:
         raise BadInput(f"{counted.m} examples are counted; the bound needs {SMALLEST_M} or more")
@@ -383,7 +383,7 @@ def replay_prior(
         raise BadInput("there is no prior to train again: the checkpoint's did not learn from data")
     again = learn_prior(
         checkpoint.settings,
-        split_of(checkpoint.settings, data.m).learned_data(data),
+        split_of(checkpoint.settings, data).learned_data(data),
         on_step=lambda at: report(
             "training the prior again",
             (at.epoch - 1) * at.steps + at.step,
@@ -413,7 +413,8 @@ def _center(
         examples=split.examples,
         learned_from=len(split.learned),
         split_seed=settings.split_seed,
-        split_sha256=split.sha256,
+        # Format 1 has the digest of a split by places. This one is by content: format 2 has that.
+        split_sha256=checker.prior_part(split.examples, len(split.learned), settings.split_seed)[1],
         examples_sha256=split.learned_data(data).sha256,
         errors=errors_of(problem.plain, counted),
         training={**prior_settings(settings), "threads": learned.threads},

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from pacbound.certify.chunks import ALONE, Sampler
 from pacbound.devices import device_named
-from pacbound.networks.initializers import tensors_digest
+from pacbound.networks.digests import tensors_digest
 from pacbound.networks.stochastic import StochasticNetwork
 from pacbound.seeds import Noise, derive
 from pacbound.workers.engine import Chunk

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 __all__ = [
     "ExampleDigests",
-    "count_duplicates",
     "costs_digest",
+    "count_duplicates",
     "data_digest",
     "example_costs_digest",
     "example_digests",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Callable
 
@@ -14,7 +13,7 @@ from torch.nn.modules.batchnorm import _NormBase
 from pacbound.errors import BadInput, unknown_name
 from pacbound.seeds import derive
 
-__all__ = ["INITIALIZERS", "prior_center", "tensors_digest"]
+__all__ = ["INITIALIZERS", "prior_center"]
 
 Fans = tuple[int, int]  # the inputs that reach one output, and the outputs that one input reaches
 Draw = Callable[[np.random.Generator, tuple[int, ...], Fans, bool], np.ndarray]
@@ -115,13 +114,3 @@ def _fans(layer: nn.Module, weight_shape: tuple[int, ...]) -> Fans:
         return 1, weight_shape[1]  # a single row is looked up
     kernel = math.prod(weight_shape[2:])
     return weight_shape[1] * kernel, weight_shape[0] * kernel
-
-
-def tensors_digest(tensors: dict[str, Tensor]) -> str:
-    """SHA-256 of named tensors: names, types, shapes and bytes."""
-    digest = hashlib.sha256()
-    for name in sorted(tensors):
-        array = tensors[name].detach().cpu().contiguous().numpy()
-        digest.update(f"{name} {array.dtype.str} {list(array.shape)}\n".encode())
-        digest.update(array.data)  # its bytes, without a copy
-    return digest.hexdigest()

@@ -20,9 +20,10 @@ from pacbound.data import Dataset
 from pacbound.devices import CPU, Arithmetic
 from pacbound.errors import BadInput
 from pacbound.memory import keeping_memory
-from pacbound.networks.initializers import tensors_digest
+from pacbound.networks.digests import tensors_digest
 from pacbound.networks.joint_batch_norm import join_batch_norms
 from pacbound.networks.share import Share
+from pacbound.priors.split import Split, split_of
 from pacbound.recipes import Settings
 from pacbound.recipes.choices import prior_choices
 from pacbound.seeds import Noise, TrainingNoise, derive
@@ -44,7 +45,6 @@ from pacbound.training.problem import build
 from pacbound.training.ranks import ALONE, Ranks
 from pacbound.training.saved_state import restore_module, restore_optimizer
 from pacbound.training.schedules import SCHEDULES
-from pacbound.training.split import Split, split_of
 
 __all__ = ["Step", "train"]
 
@@ -92,7 +92,7 @@ def train(
     settings = with_structure(settings, module)
     prior_choices(settings)  # a prior that no certificate could pay for is refused now
     first, learned = 1, None
-    split = split_of(settings, data.m)
+    split = split_of(settings, data)
     ranks.refuse_unfit(settings.noise_streams, len(split.counted), settings.batch)
     if settings.prior_fraction:
         part = split.learned_data(data)

@@ -9,7 +9,8 @@ from torch import Tensor, nn
 
 from pacbound.data import Dataset
 from pacbound.errors import BadInput
-from pacbound.networks.initializers import prior_center, tensors_digest
+from pacbound.networks.digests import tensors_digest
+from pacbound.networks.initializers import prior_center
 from pacbound.networks.probe import probe_places, refuse_misbehaviour
 from pacbound.networks.stochastic import StochasticNetwork
 from pacbound.posteriors import posterior_named

@@ -26,7 +26,7 @@ from pacbound.certify.risk import is_error
 from pacbound.data import Dataset
 from pacbound.errors import BadInput
 from pacbound.files import file_digest
-from pacbound.networks.initializers import tensors_digest
+from pacbound.networks.digests import tensors_digest
 from pacbound.networks.stochastic import StochasticNetwork
 from pacbound.posteriors import POSTERIORS
 from pacbound.recipes import Settings, recipe

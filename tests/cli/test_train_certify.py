@@ -19,7 +19,7 @@ import torch
 from click.testing import CliRunner, Result
 from refusals import refused
 
-from pacbound.networks.initializers import tensors_digest
+from pacbound.networks.digests import tensors_digest
 from pacbound.training.checkpoints import Checkpoint
 from pacbound_cli import cli
 

@@ -35,7 +35,7 @@ from pacbound.data.rda import decode_data_frame
 from pacbound.data.sources import SourceFailed
 from pacbound.data.sources.apt import AptPackage
 from pacbound.errors import BadInput
-from pacbound.networks.initializers import tensors_digest
+from pacbound.networks.digests import tensors_digest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "data"))
 

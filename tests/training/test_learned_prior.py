@@ -14,13 +14,13 @@ from pacbound.data import Dataset
 from pacbound.errors import BadInput
 from pacbound.networks.stochastic import StochasticNetwork
 from pacbound.posteriors import posterior_named
+from pacbound.priors.split import Split, split_of
 from pacbound.recipes import Settings
 from pacbound.seeds import TrainingNoise, derive
 from pacbound.training.learned_prior import LearnedPrior, PriorStep, learn_prior, prior_path
 from pacbound.training.loop import train
 from pacbound.training.networks import network_inputs, plain_network
 from pacbound.training.problem import build
-from pacbound.training.split import split_of
 
 change = dataclasses.replace
 M = 200
@@ -55,14 +55,17 @@ def settings(tiny_settings: Settings) -> Settings:
     )
 
 
-def learned(settings: Settings, data: Dataset, **options: Any) -> LearnedPrior:
-    return learn_prior(settings, split_of(settings, data.m).learned_data(data), **options)
+def learned(
+    settings: Settings, data: Dataset, split: Split | None = None, **options: Any
+) -> LearnedPrior:
+    part = (split or split_of(settings, data)).learned_data(data)
+    return learn_prior(settings, part, **options)
 
 
 def same(a: LearnedPrior, b: LearnedPrior) -> bool:
     """Bit for bit."""
     equal = all(torch.equal(a.center[name], b.center[name]) for name in a.center)
-    assert (a.sha256 == b.sha256) == (equal and a.variances == b.variances)
+    assert (a.sha256 == b.sha256) == equal
     return equal and a.variances == b.variances
 
 
@@ -80,17 +83,17 @@ def with_example(data: Dataset, place: int, kind: str) -> Dataset:
 def test_every_example_of_its_part_has_a_say_and_no_other(
     settings: Settings, vectors: Dataset, kind: str
 ) -> None:
-    split = split_of(settings, M)
+    split = split_of(settings, vectors)
     first = learned(settings, vectors)
     digest = split.learned_data(vectors).sha256
     for place in split.learned[::33]:
         other = with_example(vectors, int(place), kind)
-        assert not same(first, learned(settings, other))
+        assert not same(first, learned(settings, other, split))
         assert split.learned_data(other).sha256 != digest
     for place in split.counted[::33]:
         other = with_example(vectors, int(place), kind)
         assert other.sha256 != vectors.sha256
-        assert same(first, learned(settings, other))
+        assert same(first, learned(settings, other, split))
         assert split.learned_data(other).sha256 == digest
 
 
@@ -98,7 +101,7 @@ def test_every_example_of_its_part_has_a_say_and_no_other(
 def test_poison_in_what_is_counted_or_tested_is_not_noticed(
     settings: Settings, vectors: Dataset, poison: float
 ) -> None:
-    split = split_of(settings, M)
+    split = split_of(settings, vectors)
     inputs, labels = vectors.train_inputs.copy(), vectors.train_labels.copy()
     inputs[split.counted], labels[split.counted] = poison, 1 - labels[split.counted]
     tests = np.full_like(vectors.test_inputs, poison)
@@ -110,12 +113,12 @@ def test_poison_in_what_is_counted_or_tested_is_not_noticed(
         test_inputs=tests,
         test_labels=1 - vectors.test_labels,
     )
-    assert same(learned(settings, vectors), learned(settings, poisoned))
+    assert same(learned(settings, vectors), learned(settings, poisoned, split))
     inputs = vectors.train_inputs.copy()
     inputs[split.learned[0]] = poison
     if not np.isfinite(poison):
         with pytest.raises(BadInput, match="diverged"):
-            learned(settings, change(vectors, train_inputs=inputs))
+            learned(settings, change(vectors, train_inputs=inputs), split)
 
 
 def test_the_posterior_that_is_trained_around_it_does_not_change_it(
@@ -177,7 +180,7 @@ def test_it_continues_with_the_threads_it_began_with(
 def test_a_damaged_prior_file_is_said_in_one_line(
     settings: Settings, vectors: Dataset, tmp_path: Path
 ) -> None:
-    part = split_of(settings, M).learned_data(vectors)
+    part = split_of(settings, vectors).learned_data(vectors)
     path = prior_path(tmp_path / "a.pt", settings, part)
     learned(settings, vectors, path=path)
     content = path.read_bytes()
@@ -217,7 +220,7 @@ def test_how_it_is_trained_takes_effect_and_is_reproducible(
     other = learned(changed, tiny_data)
     assert not same(first, other)
     assert same(other, learned(changed, tiny_data))
-    parts = [split_of(used, tiny_data.m).learned_data(tiny_data) for used in (settings, changed)]
+    parts = [split_of(used, tiny_data).learned_data(tiny_data) for used in (settings, changed)]
     path = tmp_path / "a.pt"
     assert prior_path(path, settings, parts[0]) != prior_path(path, changed, parts[1])
 
@@ -246,7 +249,7 @@ def test_its_noise_costs_no_more_risk_than_the_tolerance(
     settings = change(
         settings, variance_groups=grouping, prior_tolerance=tolerance, prior_epochs=10
     )
-    part = split_of(settings, M).learned_data(vectors)
+    part = split_of(settings, vectors).learned_data(vectors)
     prior = learn_prior(settings, part)
     inputs = network_inputs(settings, part.train_inputs)
     labels = torch.from_numpy(part.train_labels)

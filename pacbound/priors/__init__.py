@@ -1,0 +1,1 @@
+"""What a posterior is measured against, and which examples a prior may learn from."""
