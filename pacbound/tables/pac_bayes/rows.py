@@ -7,10 +7,11 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from pacbound.certificate.format import Certificate, MonteCarloKL
+from pacbound.certificate.format import Certificate
 from pacbound.report import paper
 from pacbound.report.percent import percent_up
-from pacbound.report.terms import empirical_risk
+from pacbound.report.situation import sampled_kl
+from pacbound.report.terms import observed, principal
 from pacbound.tables.cell import Row
 from pacbound.tables.pac_bayes.cell import CERTIFICATE, PacBayesCell
 from pacbound.tables.place import Place
@@ -47,15 +48,17 @@ def row(cell: PacBayesCell, folder: Path) -> Row:
 
 
 def _figures(certificate: Certificate) -> Row:
-    kl, held_out = certificate.kl, certificate.also.held_out
+    evidence, held_out = certificate.evidence, certificate.held_out
     tail = None
-    if isinstance(kl, MonteCarloKL):
-        tail = (kl.gaussian if kl.tail == "gaussian" else kl.theorem3).correction
+    if evidence is not None and evidence.kind == "monte-carlo":
+        tail = float(evidence.nats) - sampled_kl(certificate, None)
     return {
-        "risk": empirical_risk(certificate),
-        "test_error": held_out.errors / held_out.n if held_out else None,
-        "bound": certificate.claim.risk_bound,
-        "kl": kl.upper,
+        "risk": observed(principal(certificate)),
+        "test_error": held_out.errors / held_out.examples
+        if held_out is not None and held_out.errors is not None and held_out.examples
+        else None,
+        "bound": certificate.risk_bound,
+        "kl": None if evidence is None else float(evidence.nats),
         "tail_correction": tail,
     }
 
