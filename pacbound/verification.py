@@ -1,4 +1,4 @@
-"""`pacbound.verify`: the checker's verdict on a file, without torch unless a checkpoint is given."""
+"""`pacbound.verify`: the checker's verdict on a file; torch is imported for a checkpoint alone."""
 
 from __future__ import annotations
 

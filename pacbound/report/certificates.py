@@ -85,6 +85,7 @@ def commands_table(folder: Path) -> str:
         times = [seconds(certificate, step) for step in ("train", "certify")]
         took = ["–" if time is None else f"{time:.0f}" for time in times]
         rows.append(
-            f"| `{name}` | `{made.training_command}` <br> `{made.command}` | {' <br> '.join(took)} |"
+            f"| `{name}` | `{made.training_command}` <br> `{made.command}` "
+            f"| {' <br> '.join(took)} |"
         )
     return table("| certificate | command | seconds |", rows)

@@ -32,7 +32,7 @@ def ledger_lines(certificate: Certificate) -> list[LedgerLine]:
     elif times == 1:
         cost = "nothing"
     else:
-        cost = f"Monte Carlo shares of δ divided by {times:.4g}"
+        cost = f"δ of Monte Carlo divided by {times:.4g}"
     return [
         LedgerLine(
             "candidates",

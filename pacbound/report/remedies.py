@@ -93,6 +93,17 @@ def _changes(certificate: Certificate, claim: Claim) -> Iterator[Change]:
     yield from _of_the_predictor(certificate, claim, present)
 
 
+def _certify(certificate: Certificate, *options: str) -> str:
+    """The command that certifies the same predictor with these options."""
+    how = {
+        "draw": ["--predictor draw"],
+        "vote-gibbs": ["--predictor vote"],
+        "vote-tandem": ["--predictor vote", "--vote-by tandem"],
+    }
+    chosen = how.get(certificate.predictor, [])
+    return " ".join(["pacbound certify CKPT", *chosen, *options])
+
+
 # What the ledger must declare -----------------------------------------------------------------
 
 
@@ -161,7 +172,7 @@ def _of_the_inequality(certificate: Certificate, present: Situation) -> Iterator
             yield (
                 f"{NAMES[name]} instead of {NAMES[present.inequality]}",
                 replace(present, inequality=name, ledger=present.ledger + math.log(2)),
-                (f"pacbound certify CKPT --inequality {name} {again.options}",),
+                (_certify(certificate, f"--inequality {name}", again.options),),
                 again,
                 "nothing: the same draws",
             )
@@ -174,7 +185,7 @@ def _of_the_draws(certificate: Certificate, claim: Claim, present: Situation) ->
     yield (
         f"{MORE} times as many draws of the risk",
         _certified_again(certificate, claim, present, draws=MORE),
-        (f"pacbound certify CKPT --{option} {MORE * claim.trials} {again.options}",),
+        (_certify(certificate, f"--{option} {MORE * claim.trials}", again.options),),
         again,
         "the same mean of the draws",
     )
@@ -182,7 +193,7 @@ def _of_the_draws(certificate: Certificate, claim: Claim, present: Situation) ->
         yield (
             "the betting limit of the risk instead of Chernoff's",
             _certified_again(certificate, claim, present, limit_by="betting"),
-            (f"pacbound certify CKPT --risk-limit betting {again.options}",),
+            (_certify(certificate, "--risk-limit betting", again.options),),
             again,
             "nothing: the same draws",
         )
@@ -197,14 +208,14 @@ def _of_the_samples(certificate: Certificate, claim: Claim, present: Situation) 
         yield (
             "the Gaussian tail of the KL instead of Theorem 3's",
             _certified_again(certificate, claim, present, tail="gaussian"),
-            (f"pacbound certify CKPT --kl-tail gaussian {again.options}",),
+            (_certify(certificate, "--kl-tail gaussian", again.options),),
             again,
             "nothing: the same samples",
         )
     yield (
         f"{MORE} times as many samples of the KL",
         _certified_again(certificate, claim, present, samples=MORE),
-        (f"pacbound certify CKPT --samples {MORE * evidence.samples} {again.options}",),
+        (_certify(certificate, f"--samples {MORE * evidence.samples}", again.options),),
         again,
         "the same mean of the samples",
     )
@@ -232,10 +243,7 @@ def _of_a_learned_prior(
     yield (
         "a prior that learned from half of the examples",
         known,
-        (
-            "pacbound train RECIPE --prior learned",
-            f"pacbound certify CKPT {again.options}",
-        ),
+        ("pacbound train RECIPE --prior learned", _certify(certificate, again.options)),
         again,
         f"the same risk, and {_nats_name(present)} = 0 to that prior",
     )
@@ -262,7 +270,7 @@ def _of_the_split(certificate: Certificate, claim: Claim, present: Situation) ->
         ),
         (
             f"pacbound train RECIPE --prior learned --prior-fraction {fraction}",
-            f"pacbound certify CKPT {again.options}",
+            _certify(certificate, again.options),
         ),
         again,
         f"the same risk and {_nats_name(present)}, from a prior that saw less",

@@ -102,7 +102,7 @@ class Situation:
         else:
             complexity = COMPLEXITIES[self.inequality](self.nats, self.m, self.share)
             risk = bernoulli_kl_inverse(self.risk, max(complexity, 0.0))
-        return min(vote_factor(self.predictor) * risk, 1.0)
+        return min(vote_factor(self.predictor) * float(risk), 1.0)
 
     def trade_off(self) -> float:
         """Catoni's λ."""
@@ -152,7 +152,9 @@ def risk_limit(claim: Claim, level: float, more: int = 1, by: str = "") -> float
         return float(betting.limit(counts, claim.scale, exact(level)))
 
 
-def sampled_kl(certificate: Certificate, level: float | None, more: int = 1, tail: str = "") -> float:
+def sampled_kl(
+    certificate: Certificate, level: float | None, more: int = 1, tail: str = ""
+) -> float:
     """A Monte Carlo KL at this level, with so many times the samples; without a level its mean."""
     evidence, variances = certificate.evidence, certificate.prior.variances
     assert evidence is not None and evidence.samples is not None and variances is not None

@@ -77,9 +77,7 @@ def terms(certificate: Certificate, claim: Claim | None = None) -> list[Term]:
     return steps
 
 
-def _pieces(
-    certificate: Certificate, whole: Situation
-) -> Iterator[tuple[str, float, Situation]]:
+def _pieces(certificate: Certificate, whole: Situation) -> Iterator[tuple[str, float, Situation]]:
     """Name, nats, and the figures up to there, before the networks vote."""
     draws = whole.predictor == "draw" and whole.inequality == "binomial"
     networks = NETWORKS.get(whole.predictor, 1)
@@ -91,9 +89,9 @@ def _pieces(
         mean = whole.divergence
         if evidence.kind == "monte-carlo":
             mean = sampled_kl(certificate, None)
-        name = {"vote-tandem": "KL, of pairs", "draw": "ln dq/dp of the draw"}
+        names = {"vote-tandem": "KL, of pairs", "draw": "ln dq/dp of the draw"}
         before, so_far = so_far, replace(so_far, divergence=mean)
-        yield name.get(whole.predictor, "KL(q‖p)"), _paid(before, so_far), _alone(so_far)
+        yield names.get(whole.predictor, "KL(q‖p)"), _paid(before, so_far), _alone(so_far)
         if evidence.kind == "monte-carlo":
             before, so_far = so_far, replace(so_far, divergence=whole.divergence)
             nats = networks * (whole.divergence - mean)

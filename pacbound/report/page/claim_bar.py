@@ -18,9 +18,9 @@ def claim_bar(claim: ClaimLine, most: float) -> Markup:
     pieces, start = Markup(), 0.0
     for kind, _, end in ends:
         end = min(max(end, start), claim.bound)
-        pieces += Markup(
-            '<rect class="{}" x="{:.2f}%" width="{:.2f}%" y="3" height="12"/>'
-        ).format(kind, 100 * start / most, 100 * (end - start) / most)
+        pieces += Markup('<rect class="{}" x="{:.2f}%" width="{:.2f}%" y="3" height="12"/>').format(
+            kind, 100 * start / most, 100 * (end - start) / most
+        )
         start = end
     figures = ", ".join(f"{name} {100 * end:.4g} %" for _, name, end in ends)
     return Markup(

@@ -23,7 +23,12 @@ class Column:
 
 COLUMNS = (
     Column("Status", "status", "status"),
-    Column("Bound %", "risk_bound", "bound", "the certified error, rounded up; the first claim where there is none on all inputs"),
+    Column(
+        "Bound %",
+        "risk_bound",
+        "bound",
+        "the error, or else the first claim, at most",
+    ),
     Column("Risk %", "empirical_risk", "percent", "the empirical risk on the counted examples"),
     Column("Test %", "test_error", "percent", "the error on held-out examples; not in the claim"),
     Column("Paper %", "paper_bound", "percent", "the paper's bound for the same kind of network"),

@@ -98,4 +98,6 @@ def other_bounds(certificate: Certificate) -> list[tuple[str, float]]:
 
 def inequality_name(certificate: Certificate) -> str:
     """The inequality of the bounds, in words."""
+    if certificate.predictor == "fixed":
+        return "binomial limit of a fixed predictor (Clopper–Pearson)"
     return NAMES[certificate.bound.inequality]
