@@ -91,7 +91,7 @@ def _shown(value: Any) -> Any:
     return printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
-def rechecked(entry: Entry) -> str:
+def rechecked(entry: Entry) -> Markup:
     """The bytes of a certificate that the page checks again, in base64; empty for other formats.
 
     The checker in the browser sees the very bytes that were checked here, and HTML nothing that
@@ -99,8 +99,9 @@ def rechecked(entry: Entry) -> str:
     """
     verified = entry.verified
     if verified is None or RECHECKED not in verified.content:
-        return ""
-    return base64.b64encode(verified.content).decode()
+        return Markup()
+    # Markup, because other texts of any length are cut when they are shown.
+    return Markup(base64.b64encode(verified.content).decode())
 
 
 def _embedded(summaries: Sequence[Summary]) -> Markup:
