@@ -600,7 +600,7 @@
 
     const { value, badNumber, repeatedName } = parse(text); // 1.4
     must("1.5", () => badNumber === null, () => `the number ${shown(badNumber)} is not allowed`);
-    must("1.6", () => repeatedName === null, () => `two fields have the name ${shown(repeatedName)}`);
+    must("1.6", () => repeatedName === null, () => `two fields are named ${shown(repeatedName)}`);
 
     const found = isObject(value) && has(value, "format") ? value.format : null;
     must("1.7", () => found === FORMAT, `this is not a file of the format ${FORMAT}`);
@@ -918,7 +918,7 @@
     must(
       "2.3",
       () => unknown === undefined,
-      () => `${where || "the certificate"} has the field ${shown(unknown)}, which does not belong here`,
+      () => `${where || "the certificate"} may not have the field ${shown(unknown)}`,
     );
   };
 
@@ -1295,9 +1295,10 @@
   };
 
   const claims = (c) => {
-    const name = (i) => `claim ${i + 1}`;
     const forEachClaim = (check, condition, reason) =>
-      c.claims.forEach((claim, i) => must(check, () => condition(claim, i), `${name(i)}: ${reason}`));
+      c.claims.forEach((claim, i) =>
+        must(check, () => condition(claim, i), `claim ${i + 1}: ${reason}`),
+      );
     const total = (family) => family.reduce((count, { m }) => count + m, 0);
     const familiesOf = (subject) =>
       families(c.claims).filter(([first]) => first.subject === subject);
@@ -1510,9 +1511,9 @@
   /** 9.4, the sum over the groups; `tail` is that of the evidence, or theorem3 for 12.6. */
   const divergence = (c, tail) => {
     const { kind, groups, samples, delta_kl } = c.evidence;
+    const shareOfGroup = () => Fraction.decimal(delta_kl).over(groups.length);
     const level =
-      kind === "monte-carlo" &&
-      lnCertificates(c.ledger).plus(ln(new Fraction(BigInt(groups.length)).over(Fraction.decimal(delta_kl))));
+      kind === "monte-carlo" ? lnCertificates(c.ledger).minus(ln(shareOfGroup())) : null;
     const parts = groups.map((group, i) => {
       const { parameters: d, ...how } = c.prior.variances[i];
       let moment;
@@ -1602,7 +1603,7 @@
 
   /** The exact mean loss x̄ of a claim. */
   const meanLoss = (claim) => {
-    if (claim.errors !== undefined) return new Fraction(BigInt(claim.errors), BigInt(judged(claim)));
+    if (claim.errors !== undefined) return Fraction.of(claim.errors).over(judged(claim));
     if (claim.total !== undefined) return Fraction.decimal(claim.total).over(judged(claim));
     const weighted = claim.histogram.reduce((total, [v, t]) => total + BigInt(v) * BigInt(t), 0n);
     return new Fraction(weighted, BigInt(claim.scale) * drawsOfWeights(claim));
@@ -1854,7 +1855,7 @@
       !sound(Fraction.decimal(value).minus(twice(RATE_UNIT)));
 
     c.also.forEach((entry, i) =>
-      must("12.1", () => isAlsoAllowed(c, entry), `entry ${i + 1} does not belong to this predictor`),
+      must("12.1", () => isAlsoAllowed(c, entry), `entry ${i + 1} is not for this predictor`),
     );
     c.also.forEach((entry, i) =>
       must(
@@ -1937,7 +1938,9 @@
           ? ` on examples of true class ${number}`
           : ` on examples of each of ${n} true classes`;
       case "predicted-class":
-        return n === 1 ? ` where it predicts class ${number}` : ` where it predicts each of ${n} classes`;
+        return n === 1
+          ? ` where it predicts class ${number}`
+          : ` where it predicts each of ${n} classes`;
       default:
         return n === 1 ? ` in the group \u201c${group}\u201d` : ` in each of ${n} groups`;
     }
@@ -1949,7 +1952,8 @@
     const [{ loss, cost: name }] = family;
     if (loss === "abstention") return `it answers at least ${cov(largest)} % of the inputs`;
     const most = `${scope(family)} is at most ${pct(largest)} %`;
-    return loss === "cost" ? `its mean cost \u201c${name}\u201d${most} of the unit` : `its error${most}`;
+    if (loss === "cost") return `its mean cost \u201c${name}\u201d${most} of the unit`;
+    return `its error${most}`;
   };
 
   const notes = (c) => {
@@ -1990,7 +1994,8 @@
     if (candidates > 1n || looks > 0 || counted === "place" || number > 1) {
       const made = counted === "place" ? "place in the order of certificates" : "certificates";
       found.push(
-        `Declared and paid for: candidates ${candidates}, adaptive looks ${looks}, ${made} ${number}.`,
+        `Declared and paid for: candidates ${candidates}, adaptive looks ${looks}, ` +
+          `${made} ${number}.`,
       );
     }
     if (duplicates > 0 && copies !== "unknown") {
