@@ -6,11 +6,21 @@
   "use strict";
   const bytesOf = (block) => {
     const binary = atob(block.textContent.trim());
-    return Uint8Array.from(binary, (character) => character.charCodeAt(0));
+    const bytes = new Uint8Array(binary.length);
+    for (let i = 0; i < binary.length; i += 1) bytes[i] = binary.charCodeAt(i);
+    return bytes;
+  };
+
+  const verdictOn = (block) => {
+    try {
+      return globalThis.pacboundVerifier.verify(bytesOf(block));
+    } catch (error) { // the page itself is damaged
+      return { accepted: false, check: null, reason: String(error) };
+    }
   };
 
   const recheck = (block) => {
-    const { accepted, check, reason } = globalThis.pacboundVerifier.verify(bytesOf(block));
+    const { accepted, check, reason } = verdictOn(block);
     const mark = document.getElementById(block.dataset.mark);
     mark.classList.add(accepted ? "accepted" : "refused");
     mark.textContent = accepted

@@ -600,7 +600,7 @@
 
     const { value, badNumber, repeatedName } = parse(text); // 1.4
     must("1.5", () => badNumber === null, () => `the number ${shown(badNumber)} is not allowed`);
-    must("1.6", () => repeatedName === null, () => `two fields have the name ${shown(repeatedName)}`);
+    must("1.6", () => repeatedName === null, () => `two fields are named ${shown(repeatedName)}`);
 
     const found = isObject(value) && has(value, "format") ? value.format : null;
     must("1.7", () => found === FORMAT, `this is not a file of the format ${FORMAT}`);
@@ -795,15 +795,13 @@
     return `"${printable.join("")}${cut ? "…" : ""}"`;
   };
 
-  const UNPRINTABLE = [
-    [0x0000, 0x001f], [0x007f, 0x009f], [0x061c, 0x061c], [0x200b, 0x200f], [0x201c, 0x201d],
-    [0x2028, 0x202e], [0x2060, 0x2069], [0xfeff, 0xfeff], [0xfff9, 0xfffb], [0xd800, 0xdfff],
-    [0xe0000, 0xe007f],
-  ];
-  const isPrintable = (character) => {
-    const point = character.codePointAt(0);
-    return !UNPRINTABLE.some(([first, last]) => point >= first && point <= last);
-  };
+  // With the flag u, D800–DFFF stands for lone surrogates only.
+  const UNPRINTABLE = new RegExp(
+    "[\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200b-\\u200f\\u201c\\u201d\\u2028-\\u202e" +
+      "\\u2060-\\u2069\\ufeff\\ufff9-\\ufffb\\ud800-\\udfff\\u{e0000}-\\u{e007f}]",
+    "u",
+  );
+  const isPrintable = (value) => !UNPRINTABLE.test(value);
 
   const integer = (least, most) => (value, where) =>
     must(
@@ -844,25 +842,25 @@
     (x) => x === "" || (!isNegative(x) && isAtMostOne(x)),
   );
 
-  /** Whether a string has from `least` to `most` code points, which all pass a test. */
-  const hasPoints = (value, least, most, test) => {
+  /** Whether a string has from `least` to `most` code points; a lone surrogate is one. */
+  const hasPoints = (value, least, most) => {
     let count = 0;
-    for (const character of value) {
+    for (const _ of value) {
       count += 1;
-      if (count > most || !test(character)) return false;
+      if (count > most) return false;
     }
     return count >= least;
   };
   const text = (least, most) => (value, where) =>
     must(
       "2.6",
-      () => typeof value === "string" && hasPoints(value, least, most, isPrintable),
+      () => typeof value === "string" && hasPoints(value, least, most) && isPrintable(value),
       `${where} is not a text of ${least} to ${most} printable characters`,
     );
   const string = (least, most) => (value, where) =>
     must(
       "2.6",
-      () => typeof value === "string" && hasPoints(value, least, most, () => true),
+      () => typeof value === "string" && hasPoints(value, least, most),
       `${where} is not a string of ${least} to ${most} characters`,
     );
 
@@ -920,7 +918,7 @@
     must(
       "2.3",
       () => unknown === undefined,
-      () => `${where || "the certificate"} has the field ${shown(unknown)}, which does not belong here`,
+      () => `${where || "the certificate"} may not have the field ${shown(unknown)}`,
     );
   };
 
@@ -1297,9 +1295,10 @@
   };
 
   const claims = (c) => {
-    const name = (i) => `claim ${i + 1}`;
     const forEachClaim = (check, condition, reason) =>
-      c.claims.forEach((claim, i) => must(check, () => condition(claim, i), `${name(i)}: ${reason}`));
+      c.claims.forEach((claim, i) =>
+        must(check, () => condition(claim, i), `claim ${i + 1}: ${reason}`),
+      );
     const total = (family) => family.reduce((count, { m }) => count + m, 0);
     const familiesOf = (subject) =>
       families(c.claims).filter(([first]) => first.subject === subject);
@@ -1512,9 +1511,9 @@
   /** 9.4, the sum over the groups; `tail` is that of the evidence, or theorem3 for 12.6. */
   const divergence = (c, tail) => {
     const { kind, groups, samples, delta_kl } = c.evidence;
+    const shareOfGroup = () => Fraction.decimal(delta_kl).over(groups.length);
     const level =
-      kind === "monte-carlo" &&
-      lnCertificates(c.ledger).plus(ln(new Fraction(BigInt(groups.length)).over(Fraction.decimal(delta_kl))));
+      kind === "monte-carlo" ? lnCertificates(c.ledger).minus(ln(shareOfGroup())) : null;
     const parts = groups.map((group, i) => {
       const { parameters: d, ...how } = c.prior.variances[i];
       let moment;
@@ -1593,6 +1592,8 @@
 
   // ==== 10 Counts and limits =====================================================================
 
+  const roundedDown = ({ n, d }, places) => withPlaces((n * 10n ** BigInt(places)) / d, places);
+
   /** How many losses the errors or the total of a claim are the sum of. */
   const judged = (claim) => (claim.sampler === "per-example" ? claim.draws : claim.m);
 
@@ -1602,7 +1603,7 @@
 
   /** The exact mean loss x̄ of a claim. */
   const meanLoss = (claim) => {
-    if (claim.errors !== undefined) return new Fraction(BigInt(claim.errors), BigInt(judged(claim)));
+    if (claim.errors !== undefined) return Fraction.of(claim.errors).over(judged(claim));
     if (claim.total !== undefined) return Fraction.decimal(claim.total).over(judged(claim));
     const weighted = claim.histogram.reduce((total, [v, t]) => total + BigInt(v) * BigInt(t), 0n);
     return new Fraction(weighted, BigInt(claim.scale) * drawsOfWeights(claim));
@@ -1668,7 +1669,7 @@
         const [empirical, mean] = [Fraction.decimal(claim.empirical), meanLoss(claim)];
         return empirical.isAtLeast(mean) && empirical.isBelow(mean.plus(twice(RATE_UNIT)));
       },
-      (claim) => `the mean loss is ${Interval.of(meanLoss(claim)).toDecimal(12)}…, not ${claim.empirical}`,
+      (claim) => `the mean loss is ${roundedDown(meanLoss(claim), 12)}…, not ${claim.empirical}`,
     );
     if (!isSampled(c)) return;
     forEachClaim(
@@ -1854,7 +1855,7 @@
       !sound(Fraction.decimal(value).minus(twice(RATE_UNIT)));
 
     c.also.forEach((entry, i) =>
-      must("12.1", () => isAlsoAllowed(c, entry), `entry ${i + 1} does not belong to this predictor`),
+      must("12.1", () => isAlsoAllowed(c, entry), `entry ${i + 1} is not for this predictor`),
     );
     c.also.forEach((entry, i) =>
       must(
@@ -1937,7 +1938,9 @@
           ? ` on examples of true class ${number}`
           : ` on examples of each of ${n} true classes`;
       case "predicted-class":
-        return n === 1 ? ` where it predicts class ${number}` : ` where it predicts each of ${n} classes`;
+        return n === 1
+          ? ` where it predicts class ${number}`
+          : ` where it predicts each of ${n} classes`;
       default:
         return n === 1 ? ` in the group \u201c${group}\u201d` : ` in each of ${n} groups`;
     }
@@ -1949,7 +1952,8 @@
     const [{ loss, cost: name }] = family;
     if (loss === "abstention") return `it answers at least ${cov(largest)} % of the inputs`;
     const most = `${scope(family)} is at most ${pct(largest)} %`;
-    return loss === "cost" ? `its mean cost \u201c${name}\u201d${most} of the unit` : `its error${most}`;
+    if (loss === "cost") return `its mean cost \u201c${name}\u201d${most} of the unit`;
+    return `its error${most}`;
   };
 
   const notes = (c) => {
@@ -1990,7 +1994,8 @@
     if (candidates > 1n || looks > 0 || counted === "place" || number > 1) {
       const made = counted === "place" ? "place in the order of certificates" : "certificates";
       found.push(
-        `Declared and paid for: candidates ${candidates}, adaptive looks ${looks}, ${made} ${number}.`,
+        `Declared and paid for: candidates ${candidates}, adaptive looks ${looks}, ` +
+          `${made} ${number}.`,
       );
     }
     if (duplicates > 0 && copies !== "unknown") {

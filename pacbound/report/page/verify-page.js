@@ -34,8 +34,10 @@
         return "all inputs";
     }
   };
-  const lossOf = (claim) =>
-    ({ "zero-one": "error", "abstention": "abstention", "cost": `cost “${claim.cost}”` })[claim.loss];
+  const lossOf = ({ loss, cost }) => {
+    if (loss === "cost") return `cost “${cost}”`;
+    return loss === "abstention" ? "abstention" : "error";
+  };
   const nameOf = (claim) => `${lossOf(claim)}, ${subjectOf(claim)}`;
 
   const PREDICTORS = {
@@ -91,10 +93,11 @@
         stack.append(bar);
       }
       const sums = list.map(([, name, amount]) => `${percent(amount)} ${name}`).join(" + ");
+      const bound = `≤ ${parts.pct(claim.bound)} %`;
       return make(
         "div",
         { class: "step-row" },
-        make("div", { class: "of" }, tag("span", nameOf(claim)), tag("b", `≤ ${parts.pct(claim.bound)} %`)),
+        make("div", { class: "of" }, tag("span", nameOf(claim)), tag("b", bound)),
         stack,
         make("p", { class: "sums" }, sums),
       );
@@ -186,15 +189,14 @@
     tag("details", tag("summary", "Figures and digests"), details(certificate)),
   ];
 
-  const rejected = (check, reason) => [
-    make(
-      "p",
-      { class: "alert bad" },
-      tag("strong", check === null ? "This certificate was not checked." : `Check ${check} failed.`),
-      reason,
-    ),
-    make("p", { class: "source" }, "What the file claims is not shown, because the file does not prove it."),
-  ];
+  const rejected = ({ check, reason }) => {
+    const what = check === null ? "This file was not checked." : `Check ${check} failed.`;
+    const note = "What the file claims is not shown, because the file does not prove it.";
+    return [
+      make("p", { class: "alert bad" }, tag("strong", what), reason),
+      make("p", { class: "source" }, note),
+    ];
+  };
 
   // ---- files ------------------------------------------------------------------------------------
   const counts = { accepted: 0, rejected: 0 };
@@ -209,11 +211,12 @@
   const show = (name, verdict, digest) => {
     const word = verdict.accepted ? "accepted" : "rejected";
     counts[word] += 1;
+    const mark = make("span", { class: `verdict ${word}` }, word.toUpperCase());
     const card = make(
       "article",
       { class: `result ${word}` },
-      tag("header", tag("h2", name), make("span", { class: `verdict ${word}` }, word.toUpperCase())),
-      ...(verdict.accepted ? accepted(verdict.certificate) : rejected(verdict.check, verdict.reason)),
+      tag("header", tag("h2", name), mark),
+      ...(verdict.accepted ? accepted(verdict.certificate) : rejected(verdict)),
     );
     if (digest) {
       card.append(make("p", { class: "source" }, "SHA-256 of the file: ", tag("code", digest)));
