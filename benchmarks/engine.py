@@ -85,7 +85,7 @@ def certify_in_turns(name: str, posterior: str, quick: bool) -> None:
     """Sampling the risk of the recipe's network on made images, all passes for each turn."""
     import torch
 
-    from pacbound.certify.risk import errors_per_example
+    from pacbound.predictors.risk import errors_per_example
     from pacbound.networks.initializers import prior_center
     from pacbound.networks.mlp import mlp
     from pacbound.networks.stochastic import StochasticNetwork

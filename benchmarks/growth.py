@@ -20,7 +20,7 @@ import torch
 from made import made_batch, stochastic_mlp, training_step
 from measuring import Work, medians, options_of
 
-from pacbound.certify.risk import errors_per_example
+from pacbound.predictors.risk import errors_per_example
 from pacbound.posteriors import Family, posterior_named
 from pacbound.seeds import derive
 

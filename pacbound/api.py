@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 from torch import nn
 
 from pacbound.certificate.format import Certificate
-from pacbound.certify.budget import parse_delta
-from pacbound.certify.chunks import Sampler
-from pacbound.certify.export import network_drawn
-from pacbound.certify.issue import Request
-from pacbound.certify.issue import certify as issue
+from pacbound.predictors.budget import parse_delta
+from pacbound.predictors.chunks import Sampler
+from pacbound.predictors.export import network_drawn
+from pacbound.predictors.issuing import Request
+from pacbound.predictors.issuing import certify as issue
 from pacbound.data.given import dataset_given
 from pacbound.errors import BadInput
 from pacbound.networks.own import prepared, structure_digest
@@ -145,7 +145,7 @@ def certify(
         label: The column that holds the classes, where the data is a table.
         workers: Processes to sample with; they cannot see a module that `__main__` defines.
         options: predictor ("gibbs", "draw", "vote-gibbs" or "vote-tandem"), inequality, trials,
-            draws, weights, samples, and what else a `pacbound.certify.issue.Request` has.
+            draws, weights, samples, and what else a `pacbound.predictors.issuing.Request` has.
     """
     known = [name for name in Request.__dataclass_fields__ if name != "delta"]
     for name in options:

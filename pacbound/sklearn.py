@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from pacbound.bounds.maurer import SMALLEST_M
 from pacbound.certificate.format import Certificate
-from pacbound.certify.budget import parse_delta
-from pacbound.certify.export import network_drawn
-from pacbound.certify.issue import Request
-from pacbound.certify.issue import certify as issue
+from pacbound.predictors.budget import parse_delta
+from pacbound.predictors.export import network_drawn
+from pacbound.predictors.issuing import Request
+from pacbound.predictors.issuing import certify as issue
 from pacbound.data import Dataset
 from pacbound.errors import BadInput
 from pacbound.priors.split import split_of

@@ -87,8 +87,8 @@ def test_the_sampled_risk_is_that_of_whole_networks(tiny_data: Dataset) -> None:
     """By brute force: every network drawn whole, and judged on every example."""
     from torch.func import functional_call
 
-    from pacbound.certify.issue import posterior_of
-    from pacbound.certify.risk import is_error
+    from pacbound.predictors.issuing import posterior_of
+    from pacbound.predictors.risk import is_error
     from pacbound.seeds import Noise, derive
     from pacbound.training.checkpoints import Checkpoint
 
@@ -160,8 +160,8 @@ def test_a_network_can_be_pickled_and_certified_elsewhere(tiny_data: Dataset) ->
 def test_the_checkpoint_is_for_the_command_line_too(tiny_data: Dataset, tmp_path: Path) -> None:
     from decimal import Decimal
 
-    from pacbound.certify.issue import Request
-    from pacbound.certify.issue import certify as issue
+    from pacbound.predictors.issuing import Request
+    from pacbound.predictors.issuing import certify as issue
 
     path = tmp_path / "mine.pt"
     net = trained(tiny_data, checkpoint=str(path))
@@ -222,6 +222,6 @@ def test_importing_is_fast_and_verify_needs_no_torch() -> None:
 
 
 def test_certify_is_callable_whatever_was_imported_before() -> None:
-    for first in ("pass", "import pacbound.certify.issue"):
+    for first in ("pass", "import pacbound.predictors.issuing"):
         code = f"{first}; import pacbound; assert callable(pacbound.certify)"
         subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)

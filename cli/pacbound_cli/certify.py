@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from pacbound.certificate.format import Certificate
-    from pacbound.certify.chunks import Report
+    from pacbound.predictors.chunks import Report
     from pacbound.report.terms import Term
 
 __all__ = ["certify", "sampling_progress", "terms_table"]
@@ -147,7 +147,7 @@ def certify(
     A draw is one ordinary network that can be deployed. It is drawn once: who looks at the draws of
     several checkpoints and keeps the best one declares their number with --trials.
     """
-    from pacbound.certify.budget import parse_delta
+    from pacbound.predictors.budget import parse_delta
 
     probability = parse_delta(delta)
     if max_risk is not None and not 0 <= max_risk <= 1:
@@ -160,10 +160,10 @@ def certify(
     if predictor == "draw":
         _refuse_sampling_options(ctx)
 
-    from pacbound.certify.chunks import Sampler
-    from pacbound.certify.export import ensure_exportable, export_network
-    from pacbound.certify.issue import Request
-    from pacbound.certify.issue import certify as issue
+    from pacbound.predictors.chunks import Sampler
+    from pacbound.predictors.export import ensure_exportable, export_network
+    from pacbound.predictors.issuing import Request
+    from pacbound.predictors.issuing import certify as issue
     from pacbound.data import load
     from pacbound.devices import device_named
     from pacbound.files import ensure_writable

@@ -11,8 +11,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from pacbound.certify.chunks import Report, silent
-from pacbound.certify.issue import posterior_of
+from pacbound.predictors.chunks import Report, silent
+from pacbound.predictors.issuing import posterior_of
 from pacbound.data import Dataset
 from pacbound.errors import BadInput
 from pacbound.files import file_digest

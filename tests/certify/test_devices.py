@@ -17,7 +17,7 @@ from click.testing import CliRunner
 from torch import Tensor, nn
 
 from pacbound.certificate import checker
-from pacbound.certify.issue import Request, certify
+from pacbound.predictors.issuing import Request, certify
 from pacbound.data import Dataset
 from pacbound.devices import Arithmetic, available, device_named
 from pacbound.errors import BadInput

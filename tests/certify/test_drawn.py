@@ -18,11 +18,11 @@ from pacbound.bounds.density_ratio import log_density_ratio
 from pacbound.certificate import checker
 from pacbound.certificate.format import Certificate, DrawnRatio, WholeSetRisk
 from pacbound.certify.conclude import drawn_ratio, exact_kl
-from pacbound.certify.divergence import exact_primitives
-from pacbound.certify.drawn import draw_network, draw_seed
-from pacbound.certify.export import description_path, export_network, load_exported
-from pacbound.certify.issue import Request, certify, posterior_of
-from pacbound.certify.risk import is_error
+from pacbound.predictors.divergence import exact_primitives
+from pacbound.predictors.drawing import draw_network, draw_seed
+from pacbound.predictors.export import description_path, export_network, load_exported
+from pacbound.predictors.issuing import Request, certify, posterior_of
+from pacbound.predictors.risk import is_error
 from pacbound.data import Dataset
 from pacbound.errors import BadInput
 from pacbound.files import file_digest

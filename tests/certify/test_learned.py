@@ -16,11 +16,11 @@ from torch.distributions import MultivariateNormal, kl_divergence
 from pacbound.certificate import checker
 from pacbound.certificate.format import Certificate, LearnedCenter, PerExampleRisk, WholeSetRisk
 from pacbound.certify.conclude import exact_kl
-from pacbound.certify.divergence import exact_primitives
-from pacbound.certify.drawn import draw_network
-from pacbound.certify.export import export_network, load_exported
-from pacbound.certify.issue import PREDICTORS, Request, certify, posterior_of
-from pacbound.certify.risk import is_error
+from pacbound.predictors.divergence import exact_primitives
+from pacbound.predictors.drawing import draw_network
+from pacbound.predictors.export import export_network, load_exported
+from pacbound.predictors.issuing import PREDICTORS, Request, certify, posterior_of
+from pacbound.predictors.risk import is_error
 from pacbound.data import Dataset
 from pacbound.errors import BadInput
 from pacbound.posteriors import POSTERIORS

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from pacbound.certificate import checker
-from pacbound.certify.chunks import Sampler
-from pacbound.certify.issue import Request, certify
+from pacbound.predictors.chunks import Sampler
+from pacbound.predictors.issuing import Request, certify
 from pacbound.data import Dataset
 from pacbound.errors import BadInput
 from pacbound.files import file_digest

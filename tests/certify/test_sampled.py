@@ -15,10 +15,10 @@ import torch
 from pacbound.bounds.gaussian_tail import second_moment_limit
 from pacbound.certificate import checker
 from pacbound.certificate.format import ExactKL, MonteCarloKL, PerExampleRisk, PerWeightsRisk
-from pacbound.certify.chunks import Sampler
-from pacbound.certify.divergence import exact_primitives, sampled_primitives
-from pacbound.certify.issue import Request, certify, posterior_of
-from pacbound.certify.risk import errors_per_example, errors_per_weights
+from pacbound.predictors.chunks import Sampler
+from pacbound.predictors.divergence import exact_primitives, sampled_primitives
+from pacbound.predictors.issuing import Request, certify, posterior_of
+from pacbound.predictors.risk import errors_per_example, errors_per_weights
 from pacbound.data import Dataset
 from pacbound.errors import BadInput
 from pacbound.flows import certified_norm

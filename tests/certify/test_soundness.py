@@ -18,12 +18,12 @@ from pacbound.bounds.gaussian_kl import gaussian_kl
 from pacbound.bounds.prior_grid import variance
 from pacbound.certificate import checker
 from pacbound.certificate.format import Certificate, PerExampleRisk
-from pacbound.certify.budget import parse_delta, split
-from pacbound.certify.chunks import Sampler
+from pacbound.predictors.budget import parse_delta, split
+from pacbound.predictors.chunks import Sampler
 from pacbound.certify.conclude import exact_kl
-from pacbound.certify.divergence import exact_primitives
-from pacbound.certify.issue import Request, certify, posterior_of
-from pacbound.certify.risk import CHUNK, errors_per_example, is_error
+from pacbound.predictors.divergence import exact_primitives
+from pacbound.predictors.issuing import Request, certify, posterior_of
+from pacbound.predictors.risk import CHUNK, errors_per_example, is_error
 from pacbound.data import Dataset
 from pacbound.errors import BadInput
 from pacbound.networks.alignment import deskew

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from pacbound.certify.chunks import Sampler
-from pacbound.certify.risk import CHUNK, errors_per_example
+from pacbound.predictors.chunks import Sampler
+from pacbound.predictors.risk import CHUNK, errors_per_example
 from pacbound.networks.initializers import prior_center
 from pacbound.networks.mlp import mlp
 from pacbound.networks.stochastic import StochasticNetwork

@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from rank_runs import INDEPENDENT, RUNS, made, run
 
-from pacbound.certify.issue import Request, certify
+from pacbound.predictors.issuing import Request, certify
 from pacbound.errors import BadInput
 from pacbound.networks.initializers import prior_center
 from pacbound.networks.mlp import mlp

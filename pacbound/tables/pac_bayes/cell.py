@@ -15,7 +15,7 @@ from pacbound.tables.cell import Measured, Progress, Report, Verdict
 from pacbound.tables.trained import CHECKPOINT, TrainedCell, modified
 
 if TYPE_CHECKING:
-    from pacbound.certify.issue import Request
+    from pacbound.predictors.issuing import Request
     from pacbound.data import Dataset
     from pacbound.training.loop import Step
 
@@ -37,8 +37,8 @@ class Certification:
 
     def request(self, command: str) -> Request:
         """The same for the issuer."""
-        from pacbound.certify.budget import parse_delta
-        from pacbound.certify.issue import Request
+        from pacbound.predictors.budget import parse_delta
+        from pacbound.predictors.issuing import Request
 
         return Request(
             delta=parse_delta(self.delta),
@@ -90,8 +90,8 @@ class PacBayesCell(TrainedCell):
 
     def conclude(self, folder: Path, data: Dataset, threads: int, report: Report) -> None:
         """Certify, and write the certificate."""
-        from pacbound.certify.chunks import Sampler
-        from pacbound.certify.issue import certify
+        from pacbound.predictors.chunks import Sampler
+        from pacbound.predictors.issuing import certify
         from pacbound.workers.choice import engine_for
         from pacbound.workers.kept import Kept
 

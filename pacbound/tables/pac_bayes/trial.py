@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from pacbound.certificate.format import Certificate, PerExampleRisk
-from pacbound.certify.chunks import Sampler
-from pacbound.certify.issue import certify
+from pacbound.predictors.chunks import Sampler
+from pacbound.predictors.issuing import certify
 from pacbound.data import Dataset
 from pacbound.tables.pac_bayes.cell import Certification
 from pacbound.tables.trial import Clock
