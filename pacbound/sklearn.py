@@ -19,11 +19,11 @@ from pacbound.predictors.export import network_drawn
 from pacbound.predictors.issuing import Request
 from pacbound.predictors.issuing import certify as issue
 from pacbound.data import Dataset
+from pacbound.data.digests import example_digests
 from pacbound.errors import BadInput
-from pacbound.priors.split import split_of
+from pacbound.priors.split import split_of, split_order
 from pacbound.recipes import Settings, recipe
 from pacbound.recipes.commands import GIVEN
-from pacbound.seeds import Noise, derive
 from pacbound.training.loop import train
 from pacbound.training.networks import network_inputs
 
@@ -47,10 +47,11 @@ class PacBayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     `predict` and `predict_proba` are by exactly the network that the certificate speaks of.
 
     Inputs must not be scaled by statistics of the examples that are counted in the certificate. So
-    a share of the examples is set aside, at random but regardless of their values: their means
-    and deviations scale all inputs, which then go through arcsinh, and they serve for nothing else.
-    A scaler in a Pipeline in front of this estimator sees all the examples: the certificate would
-    not hold.
+    a share of the examples is set aside, as good as at random: their means and deviations scale
+    all inputs, which then go through arcsinh, and they serve for nothing else.
+    A step in a Pipeline in front of this estimator that learns from the examples (a scaler, a
+    selection of features, an encoding by the target) sees all of them: the certificate would not
+    hold.
 
     Arguments:
         posterior: diag, k-diag, k-linear or k-nonlinear.
@@ -115,7 +116,7 @@ class PacBayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise ValueError("PacBayesClassifier needs examples of two classes; these are 1 class")
         if not 0 <= self.scale_share < 1:
             raise ValueError(f"scale_share must be at least 0 and below 1, not {self.scale_share}")
-        aside, rest = _set_aside(len(X), self.scale_share)
+        aside, rest = _set_aside(X, labels, self.scale_share)
         self.center_, self.scale_ = _statistics(X, aside)
         try:
             self._fit(rest, self._seen(X[rest]), labels[rest], len(aside))
@@ -192,13 +193,18 @@ class PacBayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return probabilities
 
 
-def _set_aside(n: int, share: float) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """The places of the examples to scale by, and of the others; a function of n alone."""
-    aside = int(Decimal(repr(float(share))) * n)
+def _set_aside(
+    X: NDArray[np.float64], labels: NDArray[Any], share: float
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The places of the examples to scale by, and of the others, in an order by content.
+
+    It does not depend on the order of rows, which could be tried until it is lucky.
+    """
+    aside = int(Decimal(repr(float(share))) * len(X))
     if aside < FEWEST_TO_SCALE:
         aside = 0
-    order = Noise(derive("set aside", n)).permutation(n).numpy()
-    return np.sort(order[:aside]), np.sort(order[aside:])
+    order = split_order(example_digests(X, labels.astype(np.int64)), 0)
+    return order[:aside], order[aside:]
 
 
 def _statistics(
