@@ -158,7 +158,9 @@ def read_costs(path: Path) -> Costs:
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise BadInput(f"cannot read the costs in {path}: {error}") from error
     except InvalidOperation as error:
-        raise BadInput(f"{path} must have numbers alone: costs by true and predicted class") from error
+        raise BadInput(
+            f"{path} must have numbers alone: costs by true and predicted class"
+        ) from error
     return Costs(path.stem[:60], tuple(map(tuple, rows)))
 
 

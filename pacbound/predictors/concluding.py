@@ -39,7 +39,6 @@ __all__ = [
     "ensure_inequality",
     "new_ledger",
     "new_made",
-    "refuse_copies",
 ]
 
 
@@ -89,15 +88,6 @@ def new_made(command: str = "", **changes: Any) -> Made:
         settings={},
     )
     return replace(made, **changes)
-
-
-def refuse_copies(examples: int, duplicates: int, copies: str) -> None:
-    """More than 1 % of exact copies need a declaration."""
-    if copies == "counted" and 100 * duplicates > examples:
-        raise BadInput(
-            f"{duplicates} of the {examples} examples are exact copies of others: a certificate "
-            "counts them as independent; drop them, or declare them with --copies independent"
-        )
 
 
 def ensure_claimable(predictor: Predictor, claims: Sequence[Any]) -> None:
@@ -157,18 +147,14 @@ def conclude(
         cost = codes.ledger_cost(ledger.candidates, ledger.looks, exact(1))
         in_ledger = nats_up(cost if predictor.sampled else cost + factor.log())
         code = nats_up(_code(model, prior))
-        claims = [
-            replace(claim, empirical=mean_rate(claim.mean)) for claim in observed.claims
-        ]
+        claims = [replace(claim, empirical=mean_rate(claim.mean)) for claim in observed.claims]
         if predictor.sampled:
             from pacbound.predictors.gibbs import limit
 
             claims = [replace(claim, limit=limit(claim, factor)) for claim in claims]
         nats = observed.evidence.nats if observed.evidence is not None else Decimal(0)
         paid = Paid(nats, code, in_ledger, prior.validation)
-        claims = [
-            replace(claim, bound=predictor.bound(paid, claim, chosen)) for claim in claims
-        ]
+        claims = [replace(claim, bound=predictor.bound(paid, claim, chosen)) for claim in claims]
         also = _also(predictor, paid, claims[0], chosen, observed, prior, delta, factor, validated)
     certificate = Certificate(
         sentence=" ",
@@ -189,9 +175,7 @@ def conclude(
     certificate = replace(certificate, sentence=words)
     verdict = checker.verify(certificate.to_json().encode())
     if not verdict.accepted:
-        raise RuntimeError(
-            f"the issuer and the checker disagree: {verdict.check} {verdict.reason}"
-        )
+        raise RuntimeError(f"the issuer and the checker disagree: {verdict.check} {verdict.reason}")
     return certificate
 
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from pacbound.predictors.outward import grouped, log_det_below, sum_above, sum_below
 from pacbound.networks.stochastic import StochasticNetwork
+from pacbound.predictors.outward import grouped, log_det_below, sum_above, sum_below
 from pacbound.seeds import Noise, derive
 
 __all__ = ["Drawn", "DrawnPrimitives", "draw_network"]

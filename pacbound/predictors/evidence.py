@@ -46,7 +46,9 @@ def _decimal(x: float, rounding: str) -> Decimal:
     return abs(rounded) if rounded == 0 else rounded
 
 
-def _variances(groups: Sequence[Any], moments: Sequence[Decimal], fixed: Fixed) -> tuple[Variance, ...]:
+def _variances(
+    groups: Sequence[Any], moments: Sequence[Decimal], fixed: Fixed
+) -> tuple[Variance, ...]:
     """The prior variances on the grid at which every group's divergence and its cost are smallest.
 
     A learned prior's own were fixed before the counted examples were seen: they cost nothing.
@@ -58,9 +60,7 @@ def _variances(groups: Sequence[Any], moments: Sequence[Decimal], fixed: Fixed) 
             name = f"group {number}"
         if fixed is not None:
             value = _decimal(fixed[number - 1], ROUND_CEILING)
-            found.append(
-                Variance(name=name, parameters=group.parameters, by="given", value=value)
-            )
+            found.append(Variance(name=name, parameters=group.parameters, by="given", value=value))
             continue
         index = min(best_index(float(moments[number - 1]), group.parameters), LAST_INDEX)
         found.append(Variance(name=name, parameters=group.parameters, by="grid", index=index))
@@ -169,16 +169,12 @@ def sampled_kl(
     return variances, evidence
 
 
-def tail_nats(
-    evidence: Evidence, variances: Sequence[Variance], factor: Any, tail: str
-) -> Decimal:
+def tail_nats(evidence: Evidence, variances: Sequence[Variance], factor: Any, tail: str) -> Decimal:
     """The sampled KL with a tail of choice."""
     assert evidence.samples is not None and evidence.delta_kl is not None
     sizes = [place.parameters for place in variances]
     with precise():
-        limits = _limits(
-            evidence.groups, sizes, evidence.samples, evidence.delta_kl, factor, tail
-        )
+        limits = _limits(evidence.groups, sizes, evidence.samples, evidence.delta_kl, factor, tail)
         return nats_up(_at(limits, evidence.groups, variances))
 
 

@@ -22,13 +22,13 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from pacbound.certificate.format import Certificate
-from pacbound.predictors.drawing import draw_network
-from pacbound.predictors.issuing import posterior_of, seed_of
 from pacbound.data import Dataset
 from pacbound.errors import BadInput
 from pacbound.files import ensure_writable, write_whole
 from pacbound.networks.digests import tensors_digest
 from pacbound.networks.input_map import InputMap
+from pacbound.predictors.drawing import draw_network
+from pacbound.predictors.issuing import posterior_of, seed_of
 from pacbound.recipes import Settings
 from pacbound.training.checkpoints import Checkpoint
 from pacbound.training.networks import network_inputs, plain_network

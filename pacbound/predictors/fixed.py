@@ -24,6 +24,7 @@ from pacbound.certificate.format import (
     Model,
     Prior,
 )
+from pacbound.data.copies import ALLOWED_PERCENT
 from pacbound.data.digests import ExampleDigests, count_duplicates, data_digest, groups_digest
 from pacbound.errors import BadInput
 from pacbound.predictors.base import Observed, Paid, Predictor, Situation, Term
@@ -103,29 +104,30 @@ def fixed_certificate(
 ) -> Certificate:
     """The certificate of a predictor that was fixed before these examples were seen.
 
-    Arguments:
-        labels: The true classes of all examples, from 0.
-        predictions: The predicted classes; a negative number where nothing is predicted, which
-            counts as an error.
-        digests: Of the examples (`pacbound.data.digests`).
-        model_sha256: The digest of the predictor: of its file or its tensors.
-        source: estimator, module, onnx or predictions.
-        wanted: A `pacbound.predictors.claims.Wanted`; the error over all by default.
-        ledger: What was tried; nothing by default.
-        copies: counted, independent, or unknown where examples have neither content nor id.
-        test: Errors and number of further examples, for information.
+        Arguments:
+            labels: The true classes of all examples, from 0.
+            predictions: The predicted classes; a negative number where nothing is predicted, which
+                counts as an error.
+            digests: Of the examples (`pacbound.data.digests`).
+            model_sha256: The digest of the predictor: of its file or its tensors.
+            source: estimator, module, onnx or predictions.
+            wanted: A `pacbound.predictors.claims.Wanted`; the error over all by default.
+            ledger: What was tried; nothing by default.
+            copies: counted, independent, or unknown where examples have neither content nor id.
+            test: Errors and number of further examples, for information.
 
-    Example:
-        >>> from pacbound.data.digests import unnamed_digests
-        >>> truth = np.array([0, 1] * 50)
-        >>> c = fixed_certificate(truth, truth, 2, digests=unnamed_digests(truth),
-        ...                       model_sha256="0" * 64, copies="unknown")
-        >>> str(c.overall.bound)
-        '0.0295130497'
+        Example:
+            >>> from pacbound.data.copies import ALLOWED_PERCENT
+    from pacbound.data.digests import unnamed_digests
+            >>> truth = np.array([0, 1] * 50)
+            >>> c = fixed_certificate(truth, truth, 2, digests=unnamed_digests(truth),
+            ...                       model_sha256="0" * 64, copies="unknown")
+            >>> str(c.overall.bound)
+            '0.0295130497'
     """
     from pacbound.predictors.budget import divide
     from pacbound.predictors.claims import Wanted, asked
-    from pacbound.predictors.concluding import conclude, new_ledger, refuse_copies
+    from pacbound.predictors.concluding import conclude, new_ledger
     from pacbound.predictors.counting import counted_claims
 
     wanted = wanted or Wanted()
@@ -138,7 +140,11 @@ def fixed_certificate(
     if truth.min() < 0 or max(truth.max(), given.max()) >= classes:
         raise BadInput(f"labels and predictions must be classes from 0 to {classes - 1}")
     duplicates = 0 if copies == "unknown" else count_duplicates(digests)
-    refuse_copies(len(truth), duplicates, copies)
+    if copies == "counted" and 100 * duplicates > ALLOWED_PERCENT * len(truth):
+        raise BadInput(
+            f"{duplicates} of the {len(truth)} examples are exact copies of others: remove them, "
+            "or declare them with --copies independent"
+        )
     groups: Sequence[str] = wanted.groups
     if len(groups) not in (0, len(truth)):
         raise BadInput(f"{len(groups)} groups are given for {len(truth)} examples")

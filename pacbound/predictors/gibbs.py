@@ -49,9 +49,7 @@ def limit(claim: Claim, factor: Any) -> Decimal:
         return chernoff.limit(claim.mean, claim.trials, level)
 
 
-def bound(
-    paid: Paid, claim: Claim, inequality: str, factor: int = 1, networks: int = 1
-) -> Decimal:
+def bound(paid: Paid, claim: Claim, inequality: str, factor: int = 1, networks: int = 1) -> Decimal:
     """The bound of a claim from its limit: `factor` times that of so many networks at once."""
     assert claim.limit is not None
     with precise():
@@ -163,9 +161,7 @@ def _risks(at: Situation, networks: int) -> tuple[tuple[Claim, ...], tuple[int, 
             else:
                 counts["total"] = Decimal(units_lost).scaleb(-DECIMALS)
             drafts.append(
-                asked.draft(
-                    m, share.delta, delta_risk=share.risk, sampler="per-example", **counts
-                )
+                asked.draft(m, share.delta, delta_risk=share.risk, sampler="per-example", **counts)
             )
         if test is None:
             return tuple(drafts), None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -27,6 +26,7 @@ from pacbound.certificate.format import (
     Validation,
 )
 from pacbound.data import Dataset
+from pacbound.data.copies import refuse_copies
 from pacbound.data.digests import groups_digest
 from pacbound.errors import BadInput, unknown_name
 from pacbound.networks.digests import tensors_digest
@@ -41,14 +41,13 @@ from pacbound.predictors.concluding import (
     ensure_inequality,
     new_ledger,
     new_made,
-    refuse_copies,
 )
 from pacbound.predictors.evidence import TAILS
 from pacbound.predictors.risk import Examples
 from pacbound.priors.split import Split, split_of
 from pacbound.recipes import Settings
 from pacbound.recipes.choices import prior_choices, prior_kind
-from pacbound.recipes.commands import train_command
+from pacbound.recipes.commands import as_texts, setting_texts, train_command
 from pacbound.recipes.ledger import recipe_ledger
 from pacbound.seeds import certificate_seed
 from pacbound.training.checkpoints import Checkpoint, ensure_sizes, restore_posterior
@@ -150,7 +149,7 @@ def certify(
     _refuse(checkpoint, data, request)
     split = split_of(settings, data)
     counted = split.counted_data(data)
-    refuse_copies(data.m, data.duplicates, request.copies)
+    refuse_copies(data, request.copies == "independent")
     groups = _counted_groups(request.wanted, data, split)
     claims = asked(request.wanted, counted.train_labels, data.classes, groups)
     ensure_claimable(predictor, claims)
@@ -359,15 +358,7 @@ def _made(checkpoint: Checkpoint, path: Path, training: str, command: str, secon
     prior = {}
     if learned is not None:
         times["prior"] = f"{learned.seconds:.1f}"
-        prior = {**_texts(prior_settings(settings)), "threads": str(learned.threads)}
+        prior = {**as_texts(prior_settings(settings)), "threads": str(learned.threads)}
     made = new_made(command, training_command=training[:2000], times=times, prior=prior)
     software = {**made.software, "torch": str(torch.__version__), "numpy": np.__version__}
-    return replace(made, software=software, settings=_texts(settings.to_mapping()))
-
-
-def _texts(values: dict[str, Any]) -> dict[str, str]:
-    """Settings as texts: words as they are, the rest as JSON."""
-    return {
-        name: value[:2000] if isinstance(value, str) else json.dumps(value)[:2000]
-        for name, value in values.items()
-    }
+    return replace(made, software=software, settings=setting_texts(settings))

@@ -16,10 +16,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from pacbound.predictors.chunks import ALONE, Sampler
 from pacbound.devices import device_named
 from pacbound.networks.digests import tensors_digest
 from pacbound.networks.stochastic import StochasticNetwork
+from pacbound.predictors.chunks import ALONE, Sampler
 from pacbound.seeds import Noise, derive
 from pacbound.workers.engine import Chunk
 
