@@ -1,4 +1,4 @@
-"""`pacbound.verify`: the checker's verdict on a file, without torch unless it is given a checkpoint."""
+"""`pacbound.verify`: the checker's verdict on a file; torch is needed for a checkpoint alone."""
 
 from __future__ import annotations
 

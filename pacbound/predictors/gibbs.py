@@ -89,19 +89,21 @@ def terms(certificate: Certificate, claim: Claim, factor: int = 1, networks: int
         trade_off = catoni_fixed.trade_off(float(seen.errors), float(seen.examples), m, delta)
         parts.append(("confidence of the inequality", math.log(1 / delta)))
 
-        def value(nats: float) -> float:
-            return min(float(catoni_fixed.bound(risk, nats, m, 1.0, trade_off)), 1.0)
+        def value(nats: float, at: float = risk) -> float:
+            return min(float(catoni_fixed.bound(at, nats, m, 1.0, trade_off)), 1.0)
     else:
         scale = max(m - 1, 1) if inequality == "mcallester" else m
         paid = sum(nats for _, nats in parts)
         whole = COMPLEXITIES[inequality](paid, m, delta) * scale if m > 1 else math.inf
         parts.append(("confidence of the inequality", whole - paid))
 
-        def value(nats: float) -> float:
-            return bernoulli_kl_inverse(risk, max(nats / scale, 0.0))
+        def value(nats: float, at: float = risk) -> float:
+            return bernoulli_kl_inverse(at, max(nats / scale, 0.0))
 
     found = steps(risk, parts, value)
-    one = min(float(claim.bound) / factor, 1.0)
+    one = value(sum(nats for _, nats in parts), float(claim.limit))
+    if factor == 1:
+        one = float(claim.bound)
     allowance = f"{float(claim.limit) - risk:.3%} of risk"
     found.append(Term("Monte Carlo allowance", allowance, one - found[-1].total, one))
     if factor > 1:

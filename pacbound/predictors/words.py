@@ -36,7 +36,8 @@ def _scope(claims: list[Claim]) -> str:
     if first.subject == "answered":
         return " among the inputs that it answers"
     if first.subject == "true-class":
-        return f" on examples of {f'true class {first.class_}' if one else f'each of {n} true classes'}"
+        whose = f"true class {first.class_}" if one else f"each of {n} true classes"
+        return f" on examples of {whose}"
     if first.subject == "predicted-class":
         return f" where it predicts {f'class {first.class_}' if one else f'each of {n} classes'}"
     if first.subject == "group":
