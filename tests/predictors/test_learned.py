@@ -15,7 +15,7 @@ from torch.distributions import MultivariateNormal, kl_divergence
 
 from pacbound.certificate import checker
 from pacbound.certificate.format import Certificate, LearnedCenter, PerExampleRisk, WholeSetRisk
-from pacbound.certify.conclude import exact_kl
+from pacbound.predictors.evidence import exact_kl
 from pacbound.predictors.divergence import exact_primitives
 from pacbound.predictors.drawing import draw_network
 from pacbound.predictors.export import export_network, load_exported

@@ -20,7 +20,7 @@ import torch
 from pacbound.bounds.chernoff import risk_limit
 from pacbound.certificate import checker
 from pacbound.certificate.format import WholeSetRisk
-from pacbound.certify.conclude import bound, drawn_bound, per_example_risk, whole_set_risk
+from pacbound.predictors.evidence import bound, drawn_bound, per_example_risk, whole_set_risk
 from pacbound.predictors.drawing import draw_network, errors_of
 from pacbound.predictors.issuing import Request, certify, posterior_of
 from pacbound.predictors.risk import errors_per_example

@@ -17,7 +17,7 @@ from torch.distributions import MultivariateNormal
 from pacbound.bounds.density_ratio import log_density_ratio
 from pacbound.certificate import checker
 from pacbound.certificate.format import Certificate, DrawnRatio, WholeSetRisk
-from pacbound.certify.conclude import drawn_ratio, exact_kl
+from pacbound.predictors.evidence import drawn_ratio, exact_kl
 from pacbound.predictors.divergence import exact_primitives
 from pacbound.predictors.drawing import draw_network, draw_seed
 from pacbound.predictors.export import description_path, export_network, load_exported

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from pacbound.certificate import checker
 from pacbound.certificate.format import Certificate, PerExampleRisk, PerWeightsRisk
-from pacbound.certify.conclude import claimed, vote_bound
+from pacbound.predictors.evidence import claimed, vote_bound
 from pacbound.predictors.issuing import Request, certify
 from pacbound.predictors.risk import errors_per_example, errors_per_weights, is_error
 from pacbound.data import Dataset

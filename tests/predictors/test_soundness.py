@@ -20,7 +20,7 @@ from pacbound.certificate import checker
 from pacbound.certificate.format import Certificate, PerExampleRisk
 from pacbound.predictors.budget import parse_delta, split
 from pacbound.predictors.chunks import Sampler
-from pacbound.certify.conclude import exact_kl
+from pacbound.predictors.evidence import exact_kl
 from pacbound.predictors.divergence import exact_primitives
 from pacbound.predictors.issuing import Request, certify, posterior_of
 from pacbound.predictors.risk import CHUNK, errors_per_example, is_error
