@@ -12,6 +12,8 @@ from pacbound.posteriors import Posterior
 
 __all__ = ["grouped", "log_det_below", "rounding", "sum_above", "sum_below"]
 
+SMALLEST = math.ulp(0.0)  # 2⁻¹⁰⁷⁴
+
 
 def grouped(
     network: StochasticNetwork, center: Mapping[str, Tensor], grouping: str
@@ -25,24 +27,40 @@ def grouped(
 
 
 def rounding(terms: int) -> float:
-    """A bound on the relative error of a float64 sum of so many non-negative terms.
+    """A bound r on the relative error |computed − exact|/exact of a sum of non-negative terms.
 
-    n additions in any order err by at most (n−1)u/(1−(n−1)u), u = 2⁻⁵³ (Higham, "Accuracy and
-    Stability of Numerical Algorithms", section 4.2). The terms themselves come from products with
-    matrices of far fewer columns and a few squares and exponentials of one rounding each: twice u
-    and the added 1000 cover them.
+    With u = 2⁻⁵³ and γ_k = ku/(1 − ku): n − 1 additions in any order multiply every term by a
+    factor of relative error at most γ_(n−1) (Higham, "Accuracy and Stability of Numerical Algorithms",
+    section 4.2). A term that is itself off by at most 1000 roundings has a factor within γ_1000.
+    Together they stay within γ_(n+999) (Higham, Lemma 3.3), which is at most 2(n + 999)u while
+    (n + 999)u ≤ ½; r = 2(n + 1000)u is above that, and exact in float64.
+
+    Valid when: every term errs by at most 1000 roundings relatively; n ≤ 2⁵¹.
     """
     return (terms + 1000) * 2.0**-52
 
 
 def sum_above(total: float, terms: int) -> float:
-    """A number that the exact sum of so many non-negative terms is not above."""
-    return math.nextafter(total * (1 + rounding(terms)), math.inf)
+    """A number that is at least the exact sum of so many non-negative terms.
+
+    Arguments:
+        total: The computed sum.
+
+    From computed ≥ (1 − r) · exact follows exact ≤ computed/(1 − r). (computed · (1 + r) is less
+    than that: it would only do for errors relative to the computed sum.) 1 − r is exact, the
+    division rounds once. Terms that underflow lose at most 2⁻¹⁰⁷⁴ each.
+    """
+    quotient = math.nextafter(total / (1 - rounding(terms)), math.inf)
+    return math.nextafter(quotient + terms * SMALLEST, math.inf)
 
 
 def sum_below(total: float, terms: int) -> float:
-    """A number that the exact sum of so many non-negative terms is not below."""
-    return max(math.nextafter(total * (1 - rounding(terms)), -math.inf), 0.0)
+    """A number that is at most the exact sum of so many non-negative terms.
+
+    From computed ≤ (1 + r) · exact follows exact ≥ computed/(1 + r).
+    """
+    quotient = math.nextafter(total / (1 + rounding(terms)), -math.inf)
+    return max(math.nextafter(quotient - terms * SMALLEST, -math.inf), 0.0)
 
 
 def log_det_below(members: list[tuple[Posterior, Tensor]]) -> float:

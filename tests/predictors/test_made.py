@@ -36,7 +36,7 @@ def trained(tiny_settings: Settings, tiny_data: Dataset, tmp_path: Path) -> Path
 
 def seconds(path: Path, data: Dataset) -> float | None:
     certificate = certify(path, data, REQUEST)
-    assert checker.check(certificate.to_json()).accepted
+    assert checker.verify(certificate.to_json().encode()).accepted
     return certificate.made.training_seconds
 
 
