@@ -27,7 +27,15 @@ def _risk(ctx: click.Context, param: click.Parameter, value: float) -> Decimal:
     type=float,
     callback=_risk,
     default=1.0,
-    help="Reject a larger risk bound.",
+    help="Reject a larger bound on the error, or a certificate without one.",
+)
+@click.option(
+    "--max-class-risk",
+    metavar="X",
+    type=float,
+    callback=_risk,
+    default=1.0,
+    help="Reject a larger bound on the error given a true class, or a class without one.",
 )
 @click.option(
     "--checkpoint",
@@ -37,7 +45,11 @@ def _risk(ctx: click.Context, param: click.Parameter, value: float) -> Decimal:
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the verdicts as JSON.")
 def verify(
-    certificates: tuple[str, ...], max_risk: Decimal, checkpoint: str, as_json: bool
+    certificates: tuple[str, ...],
+    max_risk: Decimal,
+    max_class_risk: Decimal,
+    checkpoint: str,
+    as_json: bool,
 ) -> None:
     """Check that certificates prove what they claim.
 
@@ -48,9 +60,11 @@ def verify(
     Example, for a build that needs at most 25 % risk:
       pacbound verify certificates/mlp-600.json --max-risk 0.25 --checkpoint mlp.pt
     """
-    verdicts = {path: check_file(path, max_risk, checkpoint) for path in certificates}
+    verdicts = {
+        path: check_file(path, max_risk, checkpoint, max_class_risk) for path in certificates
+    }
     if as_json:
-        rows = [{"file": path, **verdict._asdict()} for path, verdict in verdicts.items()]
+        rows = [{"file": path, **verdict.fields()} for path, verdict in verdicts.items()]
         text = json.dumps(rows, indent=1, ensure_ascii=False, default=float)
         click.echo(printable_json(text))
     else:

@@ -189,6 +189,10 @@ class Verdict(NamedTuple):
     summary: str = ""
     certificate: Record | None = None  # only if it passed every check
 
+    def fields(self) -> dict[str, Any]:
+        """The verdict without the certificate, for other programs."""
+        return {name: x for name, x in self._asdict().items() if name != "certificate"}
+
     def line(self, name: str) -> str:
         """One printable line, whatever the certificate and the name of its file contain."""
         if self.accepted:
