@@ -21,7 +21,8 @@ SPEC_NUMBERS = re.findall(r"^- \*\*(\d+\.\d+)\b", SPEC_TEXT, re.MULTILINE)
 
 def content(entry: dict[str, Any]) -> bytes:
     spaces: int = entry.get("spaces", 0)
-    return (FOLDER / entry["file"]).read_bytes() + b" " * spaces
+    stored: bytes = Path(FOLDER, entry["file"]).read_bytes()
+    return stored + b" " * spaces
 
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda x: f"{x['file']} {x.get('spaces', '')}")
