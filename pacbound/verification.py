@@ -18,7 +18,10 @@ def verify(
     checkpoint: str | os.PathLike[str] = "",
     max_class_risk: float = 1.0,
 ) -> Verdict:
-    """Whether the certificate in a file proves its claim; `accepted`, or `reason` why not.
+    """Whether the certificate in a file proves its claims.
+
+    The verdict is `accepted` and has the `certificate`, or it has the number of the `check` that
+    failed and the `reason`.
 
     Arguments:
         max_risk: Reject a larger bound on the error over all, or a certificate without one.

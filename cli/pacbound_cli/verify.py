@@ -7,7 +7,7 @@ from decimal import Decimal
 
 import click
 
-from pacbound.certificate.checker import Verdict, check_file
+from pacbound.certificate.checker import check_file
 from pacbound.printable import printable_json
 
 __all__ = ["verify"]
@@ -17,11 +17,6 @@ def _risk(ctx: click.Context, param: click.Parameter, value: float) -> Decimal:
     if not 0 <= value <= 1:
         raise click.BadParameter(f"{value:g} is not in [0, 1]; 25 % is 0.25")
     return Decimal(repr(value))
-
-
-def _shown(verdict: Verdict) -> dict[str, object]:
-    """The verdict without the certificate itself."""
-    return {name: value for name, value in verdict._asdict().items() if name != "certificate"}
 
 
 @click.command()
@@ -75,7 +70,7 @@ def verify(
         path: check_file(path, max_risk, "", max_class_risk, digest) for path in certificates
     }
     if as_json:
-        rows = [{"file": path, **_shown(verdict)} for path, verdict in verdicts.items()]
+        rows = [{"file": path, **verdict.fields()} for path, verdict in verdicts.items()]
         text = json.dumps(rows, indent=1, ensure_ascii=False, default=float)
         click.echo(printable_json(text))
     else:
