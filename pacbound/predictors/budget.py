@@ -81,4 +81,4 @@ def divide(delta: Decimal, claims: int, sampled: bool, sampled_kl: bool) -> Shar
 
 
 def _digits(x: Decimal) -> Decimal:
-    return Context(prec=3, rounding=ROUND_FLOOR).plus(x)
+    return Context(prec=3, rounding=ROUND_FLOOR).plus(x).normalize()

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pacbound.certify.outward import rounding, sum_above, sum_below
+from pacbound.predictors.outward import rounding, sum_above, sum_below
 
 U = Fraction(1, 2**53)
 

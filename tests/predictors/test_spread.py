@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 import torch
+from single_losses import errors_per_weights
 from torch import Tensor
-
-from pacbound.certify.risk import errors_per_weights
 
 
 class Recorder:
