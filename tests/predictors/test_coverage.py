@@ -77,7 +77,7 @@ def chances(network: StochasticNetwork) -> np.ndarray:
 def decided(weights: Mapping[str, torch.Tensor]) -> np.ndarray:
     """1 for each input to which one network gives the second class, else 0."""
     weight, bias = weights.values()
-    first, second = (torch.from_numpy(INPUTS) @ weight.T + bias).double().numpy().T
+    first, second = (torch.from_numpy(INPUTS) @ weight.T + bias).detach().double().numpy().T
     return (second > first).astype(np.float64)
 
 
