@@ -85,11 +85,11 @@ def certify_in_turns(name: str, posterior: str, quick: bool) -> None:
     """Sampling the risk of the recipe's network on made images, all passes for each turn."""
     import torch
 
-    from pacbound.predictors.risk import errors_per_example
     from pacbound.networks.initializers import prior_center
     from pacbound.networks.mlp import mlp
     from pacbound.networks.stochastic import StochasticNetwork
     from pacbound.posteriors import posterior_named
+    from pacbound.predictors.risk import losses_per_example
     from pacbound.recipes import recipe
     from pacbound.seeds import derive
 
@@ -105,7 +105,7 @@ def certify_in_turns(name: str, posterior: str, quick: bool) -> None:
     )
     with torch.no_grad():
         for number, _ in enumerate(turns(time.process_time())):
-            errors_per_example(network, examples, PASSES, derive("benchmark", number))
+            losses_per_example(network, examples, everyone, PASSES, derive("benchmark", number))
 
 
 class Child:

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 import pacbound
 from pacbound.api import StochasticModule
-from pacbound.certificate.format import Certificate, PerWeightsRisk, WholeSetRisk
+from pacbound.certificate.format import Certificate, PerWeightsRisk
 from pacbound.data import Dataset
 from pacbound.errors import BadInput
 from pacbound.networks.digests import tensors_digest
@@ -116,12 +116,11 @@ def test_the_drawn_network_is_the_one_that_was_certified(tiny_data: Dataset) -> 
     for module in (dense(), Columns(), nn.Sequential(nn.Flatten(), nn.Linear(16, 3))):
         net = trained(data, module)
         certificate = certified(net, data, predictor="draw")
-        assert isinstance(certificate.risk, WholeSetRisk)
         drawn = pacbound.draw(net, data)
         weights = dict(drawn.network.named_parameters())
-        assert tensors_digest(weights) == certificate.risk.weights_sha256
+        assert tensors_digest(weights) == certificate.evidence.weights_sha256
         wrong = int((drawn.logits(data[0]).argmax(1) != data[1]).sum())
-        assert wrong <= certificate.risk.errors  # which counts near ties as well
+        assert wrong <= certificate.claims[0].errors  # which counts near ties as well
 
 
 def test_the_modules_values_and_mode_make_no_difference(tiny_data: Dataset) -> None:
@@ -142,12 +141,14 @@ def test_seeds_of_the_prior_are_paid_for(tiny_data: Dataset) -> None:
     assert (entry.index, entry.value) == (10, 9)
 
 
-def test_trials_are_for_the_user_to_declare(tiny_data: Dataset) -> None:
+def test_what_was_tried_is_for_the_user_to_declare(tiny_data: Dataset) -> None:
     data = arrays(tiny_data)
     net = trained(data)
-    assert certified(net, data).prior.trials == 1
-    assert certified(net, data, trials=20).prior.trials == 20
-    assert certified(trained(data, trials=7), data).prior.trials == 7
+    assert certified(net, data).ledger.candidates == 1
+    declared = certified(net, data, candidates=20, looks=2, certificates=3).ledger
+    assert (declared.candidates, declared.looks, declared.certificates.number) == (20, 2, 3)
+    with pytest.raises(BadInput, match="no setting trials"):
+        trained(data, trials=7)
 
 
 def test_a_network_can_be_pickled_and_certified_elsewhere(tiny_data: Dataset) -> None:

@@ -157,7 +157,8 @@ def certify(
     if request.replay_prior:
         replay_prior(checkpoint, data, sampler.report, module)
     training = train_command(settings, path)  # refused now, if at all, and not after sampling
-    ledger = request.ledger(recipe_ledger(settings))
+    tried = recipe_ledger(settings, data.sha256)
+    ledger = request.ledger((tried.candidates, tried.looks))
     model = _model(predictor, checkpoint, problem)
     train, test = _examples(settings, counted)
     gaussian = all(q.is_gaussian for _, q, _ in problem.network.posteriors(problem.center))

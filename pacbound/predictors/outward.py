@@ -30,10 +30,10 @@ def rounding(terms: int) -> float:
     """A bound r on the relative error |computed − exact|/exact of a sum of non-negative terms.
 
     With u = 2⁻⁵³ and γ_k = ku/(1 − ku): n − 1 additions in any order multiply every term by a
-    factor of relative error at most γ_(n−1) (Higham, "Accuracy and Stability of Numerical Algorithms",
-    section 4.2). A term that is itself off by at most 1000 roundings has a factor within γ_1000.
-    Together they stay within γ_(n+999) (Higham, Lemma 3.3), which is at most 2(n + 999)u while
-    (n + 999)u ≤ ½; r = 2(n + 1000)u is above that, and exact in float64.
+    factor of relative error at most γ_(n−1) (Higham, "Accuracy and Stability of Numerical
+    Algorithms", section 4.2). A term that is itself off by at most 1000 roundings has a factor
+    within γ_1000. Together they stay within γ_(n+999) (Higham, Lemma 3.3), which is at most
+    2(n + 999)u while (n + 999)u ≤ ½; r = 2(n + 1000)u is above that, and exact in float64.
 
     Valid when: every term errs by at most 1000 roundings relatively; n ≤ 2⁵¹.
     """

@@ -200,9 +200,9 @@ def test_candidates_and_looks_cost_nats(trained: tuple[Path, Settings, Dataset])
 def test_the_user_adds_to_what_a_recipe_declares(trained: tuple[Path, Settings, Dataset]) -> None:
     path, settings, data = trained
     ledger = certify(path, data, change(REQUEST, candidates=2, looks=1)).ledger
-    own = recipe_ledger(settings)
-    assert (ledger.recipe.candidates, ledger.recipe.looks) == own
-    assert (ledger.candidates, ledger.looks) == (2 * own[0], 1 + own[1])
+    own = recipe_ledger(settings, data.sha256)
+    assert (ledger.recipe.candidates, ledger.recipe.looks) == (own.candidates, own.looks)
+    assert (ledger.candidates, ledger.looks) == (2 * own.candidates, 1 + own.looks)
 
 
 # KL -----------------------------------------------------------------------------------------
