@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import pytest
 import numpy as np
+import pytest
 import torch
 
-from pacbound.predictors.chunks import Sampler
-from pacbound.predictors.risk import CHUNK, Loss, losses_per_example
 from pacbound.networks.initializers import prior_center
 from pacbound.networks.mlp import mlp
 from pacbound.networks.stochastic import StochasticNetwork
 from pacbound.posteriors import posterior_named
+from pacbound.predictors.chunks import Sampler
+from pacbound.predictors.risk import CHUNK, Loss, losses_per_example
 from pacbound.seeds import Noise, derive
 
 
