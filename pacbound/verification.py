@@ -1,4 +1,4 @@
-"""`pacbound.verify`: the checker's verdict on a file; torch is imported for a checkpoint alone."""
+"""`pacbound.verify`: the checker's verdict on a file; torch is needed for a checkpoint alone."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from pacbound.certificate.checker import Verdict, check_file
 from pacbound.errors import BadInput
 
-__all__ = ["verify"]
+__all__ = ["model_digest", "verify"]
 
 
 def verify(
@@ -18,30 +18,39 @@ def verify(
     checkpoint: str | os.PathLike[str] = "",
     max_class_risk: float = 1.0,
 ) -> Verdict:
-    """Whether the certificate in a file proves its claims; `accepted`, or `reason` why not.
+    """Whether the certificate in a file proves its claims.
+
+    The verdict is `accepted` and has the `certificate`, or it has the number of the `check` that
+    failed and the `reason`.
 
     Arguments:
-        max_risk: Reject a larger bound on the error over all inputs, or none.
-        checkpoint: Reject a certificate that is not for this checkpoint, or for this file of a
-            fixed predictor.
-        max_class_risk: Reject a larger bound for a true class, or a class without one.
+        max_risk: Reject a larger bound on the error over all, or a certificate without one.
+        checkpoint: Reject a certificate that is not for the posterior in this file.
+        max_class_risk: Reject a larger bound on the error of a true class, or a class without one.
     """
     for name, value in (("max_risk", max_risk), ("max_class_risk", max_class_risk)):
         if not 0 <= value <= 1:
             raise BadInput(f"{name} {value} is not in [0, 1]")
-    most, of_classes = Decimal(repr(float(max_risk))), Decimal(repr(float(max_class_risk)))
-    file = os.fspath(path)
-    verdict = check_file(file, most, max_class_risk=of_classes)
-    if not os.fspath(checkpoint) or verdict.certificate is None:
-        return verdict
-    if "posterior" not in verdict.certificate.model:
-        return check_file(file, most, os.fspath(checkpoint), of_classes)
-    from pacbound.training.model_digest import model_digest
+    return check_file(
+        os.fspath(path),
+        Decimal(repr(float(max_risk))),
+        max_class_risk=Decimal(repr(float(max_class_risk))),
+        model_sha256=model_digest(checkpoint) if checkpoint else "",
+    )
+
+
+def model_digest(path: str | os.PathLike[str]) -> str:
+    """What `model.sha256` is for a file: of a checkpoint's posterior, or of the file's bytes."""
+    from pacbound.files import file_digest
 
     try:
-        digest = model_digest(Path(checkpoint))
-    except BadInput as error:
-        return Verdict(False, reason=str(error), exit_code=2)
-    if digest != verdict.certificate.model.sha256:
-        return Verdict(False, reason=f"it is not for the posterior in {checkpoint}", exit_code=1)
-    return verdict
+        with open(path, "rb") as stream:
+            is_archive = stream.read(2) == b"PK"  # as torch saves tensors
+        if not is_archive:
+            return file_digest(Path(path))
+    except OSError as error:
+        raise BadInput(f"{path} cannot be read: {error.strerror}") from error
+    from pacbound.networks.digests import tensors_digest
+    from pacbound.training.checkpoints import Checkpoint
+
+    return tensors_digest(Checkpoint.load(Path(path)).posterior)

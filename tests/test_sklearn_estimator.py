@@ -13,7 +13,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import pacbound
 from pacbound.certificate import checker
-from pacbound.certificate.format import WholeSetRisk
+from pacbound.data import Dataset
 from pacbound.networks.digests import tensors_digest
 from pacbound.priors.split import split_of
 from pacbound.sklearn import PacBayesClassifier, _set_aside
@@ -45,43 +45,59 @@ def test_the_certificate_holds_and_is_for_the_predicting_network(
 ) -> None:
     certificate = fitted.certificate_
     assert certificate is not None
-    assert checker.check(certificate.to_json()).accepted
-    assert certificate.claim.predictor == "draw"
-    assert certificate.claim.delta == 0.05
-    assert isinstance(certificate.risk, WholeSetRisk)
+    assert checker.verify(certificate.to_json().encode()).accepted
+    assert certificate.predictor == "draw"
+    assert float(certificate.delta) == 0.05
     weights = {name: value.float() for name, value in fitted.network_.named_parameters()}
-    assert tensors_digest(weights) == certificate.risk.weights_sha256
+    assert tensors_digest(weights) == certificate.evidence.weights_sha256
     assert certificate.made.training_command == "in Python, with these settings"
 
 
 def test_predictions_make_the_certificates_errors(fitted: PacBayesClassifier) -> None:
     """On the counted examples; a near tie counts as an error, and may yet be right."""
     X, y = blobs()
-    _, rest = _set_aside(len(X), fitted.scale_share)
-    data = Dataset("rest", fitted._seen(X[rest]), y[rest].astype(np.int64), None, None, 3)
-    rest = rest[split_of(fitted._settings, data).counted]
+    labels = np.searchsorted(fitted.classes_, y)
+    _, rest = _set_aside(X, labels, fitted.scale_share)
+    rest = rest[split_of(fitted._settings, seen_by(fitted, X[rest], labels[rest])).counted]
     certificate = fitted.certificate_
     assert certificate is not None
-    assert isinstance(certificate.risk, WholeSetRisk)
     assert certificate.data.m == len(rest) == 135  # half of what is not set aside
     wrong = int((fitted.predict(X[rest]) != y[rest]).sum())
-    assert wrong <= certificate.risk.errors <= wrong + 3
+    assert wrong <= certificate.claims[0].errors <= wrong + 3
     probabilities = fitted.predict_proba(X)
     np.testing.assert_allclose(probabilities.sum(1), 1)
     assert np.array_equal(fitted.classes_[probabilities.argmax(1)], fitted.predict(X))
 
 
+def seen_by(fitted: PacBayesClassifier, X: np.ndarray, labels: np.ndarray) -> Dataset:
+    return Dataset("rest", fitted._seen(X), labels, None, None, len(fitted.classes_))
+
+
 @pytest.mark.parametrize("share", [0.0, 0.1, 0.5])
 @pytest.mark.parametrize("fraction", [0.0, 0.5, 0.7])
-def test_the_inputs_map_does_not_depend_on_counted_examples(share: float, fraction: float) -> None:
-    """Whatever the counted examples are, the map of inputs and the prior are the same."""
+def test_the_inputs_map_does_not_depend_on_counted_examples(
+    share: float, fraction: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With who is counted held fixed, the map of inputs and the prior are not of their values."""
     X, y = blobs()
-    aside, rest = _set_aside(len(X), share)
     estimator = PacBayesClassifier(**FAST, scale_share=share, prior_fraction=fraction)
-    counted = rest[split_of(estimator._chosen(), len(rest)).counted]
+    first = clone(estimator).fit(X, y)
+    labels = np.searchsorted(first.classes_, y)
+    aside, rest = _set_aside(X, labels, share)
+    data = seen_by(first, X[rest], labels[rest])
+    split = split_of(first._settings, data)
+    counted = rest[split.counted]
     other = X.copy()
     other[counted] = 1e3 * other[counted][::-1] - 7
-    first, second = (clone(estimator).fit(Z, y) for Z in (X, other))
+    orders = {len(X): np.concatenate([aside, rest])}
+    if len(aside):
+        orders[len(rest)] = np.concatenate([split.learned, split.counted])
+    else:  # both orders are of all examples: the second is asked for on what is in the first
+        monkeypatch.setattr("pacbound.sklearn._set_aside", lambda *_: (aside, rest))
+        orders = {len(X): np.concatenate([split.learned, split.counted])}
+    for module in ("pacbound.sklearn", "pacbound.priors.split"):
+        monkeypatch.setattr(f"{module}.split_order", lambda digests, _: orders[len(digests)])
+    second = clone(estimator).fit(other, y)
     assert np.array_equal(first.center_, second.center_)
     assert np.array_equal(first.scale_, second.scale_)
     assert np.array_equal(first._seen(X), second._seen(X))
@@ -94,12 +110,26 @@ def test_the_inputs_map_does_not_depend_on_counted_examples(share: float, fracti
     assert a.data.sha256 != b.data.sha256
 
 
-def test_who_is_set_aside_depends_on_the_number_of_examples_alone() -> None:
+def test_the_order_of_rows_has_no_influence() -> None:
+    """Twelve orders of one table once gave bounds from 7.8 to 11.6 %."""
+    X, y = blobs()
+    found = set()
+    for seed in range(4):
+        order = np.random.default_rng(seed).permutation(len(X))
+        fitted = PacBayesClassifier(**FAST).fit(X[order], y[order])
+        assert fitted.certificate_ is not None
+        certificate = fitted.certificate_
+        found.add((certificate.data.sha256, certificate.prior.center.sha256))
+    assert len(found) == 1
+
+
+def test_who_is_set_aside_is_a_share_of_all() -> None:
     for n in (1, 2, 19, 20, 100, 569):
-        aside, rest = _set_aside(n, 0.1)
+        X = np.arange(n, dtype=float)[:, None]
+        aside, rest = _set_aside(X, np.zeros(n), 0.1)
         assert sorted([*aside, *rest]) == list(range(n))
         assert len(aside) == (n // 10 if n >= 20 else 0)
-    assert not len(_set_aside(100, 0)[0])
+    assert not len(_set_aside(X, np.zeros(n), 0)[0])
 
 
 def test_a_deviation_of_zero_scales_nothing() -> None:
@@ -127,20 +157,20 @@ def test_pickles_are_the_same_predictor(fitted: PacBayesClassifier) -> None:
 
 def test_what_is_chosen_is_paid_for() -> None:
     X, y = blobs()
-    more = {"hidden": (5,), "prior_seed": 3, "trials": 12, "posterior": "diag", "delta": 0.1}
+    more = {"hidden": (5,), "prior_seed": 3, "candidates": 12, "posterior": "diag", "delta": 0.1}
     learned = PacBayesClassifier(**FAST, **more).fit(X, y).certificate_
     assert learned is not None
     paid = {entry.name: entry.value for entry in learned.prior.choices}
     assert paid == {"network": "mlp", "seed": 3, "split_seed": 0, "prior_fraction": 0.5}
-    assert learned.prior.trials == 12
+    assert learned.ledger.candidates == 12
     certificate = PacBayesClassifier(**FAST, **more, prior_fraction=0.0).fit(X, y).certificate_
     assert certificate is not None
     paid = {entry.name: entry.value for entry in certificate.prior.choices}
     assert (paid["depth"], paid["width.1"], paid["seed"]) == (1, 5, 3)
     assert paid["initializer"] == "fan-in-uniform"
-    assert certificate.prior.trials == 12
+    assert certificate.ledger.candidates == 12
     assert certificate.model.posterior == "diag"
-    assert certificate.claim.delta == 0.1
+    assert float(certificate.delta) == 0.1
 
 
 @pytest.mark.parametrize(
@@ -163,4 +193,4 @@ def test_the_bound_of_real_examples_says_something() -> None:
     X, y = load_breast_cancer(return_X_y=True)
     certificate = PacBayesClassifier(epochs=20).fit(X, y).certificate_
     assert certificate is not None
-    assert certificate.claim.risk_bound < 0.35
+    assert certificate.risk_bound < 0.35

@@ -97,7 +97,7 @@ def train(
       torchrun --nproc-per-node 2 -m pacbound_cli train mlp-600 --device cuda
 
     A module of your own (recipe `module`) is found from the current folder too. Who tries several
-    on the same data declares how many with --set trials=N.
+    on the same data declares that with certify --candidates or --looks.
     """
     if recipe is None:
         if not options["model"]:

@@ -189,6 +189,10 @@ class Verdict(NamedTuple):
     summary: str = ""
     certificate: Record | None = None  # only if it passed every check
 
+    def fields(self) -> dict[str, Any]:
+        """The verdict without the certificate, for other programs."""
+        return {name: x for name, x in self._asdict().items() if name != "certificate"}
+
     def line(self, name: str) -> str:
         """One printable line, whatever the certificate and the name of its file contain."""
         if self.accepted:
@@ -448,14 +452,15 @@ def ln_factorial(n: int) -> Interval:
     return Interval(below.lo, above.hi)
 
 
-def tail_over_last_term(k: int, n: int, p: Fraction) -> Interval:
+def tail_over_last_term(k: int, n: int, p: Fraction, digits: int) -> Interval:
     """The sum 1 + r₁ + r₁r₂ + … of SPEC.md, for p > k/n: B(k, n, p) over its largest term.
 
+    The sum ends when less than 10^−digits can follow.
     Terms are integers that count units of 10⁻⁵⁵. Each step rounds down, which loses less than one
     unit, and what was lost before shrinks with the terms. So term i is short by less than i units.
     """
     unit = 10**55
-    small = unit // 10**45
+    small = unit // 10**digits
     odds_against, odds_for = p.denominator - p.numerator, p.numerator
     above, below = k * odds_against, (n - k + 1) * odds_for  # r₁ = above/below, and so on
     total = term = unit
@@ -474,20 +479,22 @@ def tail_over_last_term(k: int, n: int, p: Fraction) -> Interval:
 
 
 @functools.lru_cache(maxsize=10_000)
-def ln_binomial_tail(k: int, n: int, p: Fraction) -> Interval:
-    """ln B(k, n, p) = ln P(Bin(n, p) ≤ k), for k/n < p < 1."""
+def ln_binomial_tail(k: int, n: int, p: Fraction, digits: int = 45) -> Interval:
+    """ln B(k, n, p) = ln P(Bin(n, p) ≤ k), for k/n < p < 1, to about so many digits."""
     ways = ln_factorial(n) - ln_factorial(k) - ln_factorial(n - k)
     last_term = ways + k * ln(p) + (n - k) * ln(1 - p)
-    return last_term + ln(tail_over_last_term(k, n, p))
+    return last_term + ln(tail_over_last_term(k, n, p, digits))
 
 
 def binomial_sound(k: int, n: int, level: Interval, p: Fraction) -> bool:
     """True from the Clopper–Pearson limit at the level e^−level upward."""
     if p >= 1:
         return True
-    if k < n and Fraction(k, n) < p:
-        return at_most(ln_binomial_tail(k, n, p), -level)
-    return False
+    if k == n or p <= Fraction(k, n):
+        return False
+    with contextlib.suppress(_Undecided):  # ten digits decide almost always, with fewer terms
+        return at_most(ln_binomial_tail(k, n, p, digits=10), -level)
+    return at_most(ln_binomial_tail(k, n, p), -level)
 
 
 @functools.lru_cache(maxsize=10_000)

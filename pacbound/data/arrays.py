@@ -43,8 +43,9 @@ def dataset_of(name: str, arrays: Mapping[str, NDArray[Any]], where: str) -> Dat
             )
         if test_labels.max() >= classes:
             raise BadInput(
-                f"{where}: y_test holds label {test_labels.max()}, y only 0 to {classes - 1}; "
-                "leave such test examples out"
+                f"{where}: y_test holds label {test_labels.max()}, y only 0 to {classes - 1}; give "
+                "training examples of every class (a held-out error without such test examples "
+                "would be too small)"
             )
     return Dataset(name, inputs, labels, test_inputs, test_labels, classes)
 

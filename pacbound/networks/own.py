@@ -19,6 +19,7 @@ from torch.nn.modules.lazy import LazyModuleMixin
 from torch.nn.utils.parametrize import is_parametrized
 
 from pacbound.errors import BadInput
+from pacbound.networks.leaks import hidden_state
 
 __all__ = ["SUPPORTED", "prepared", "refuse_wide", "structure_digest"]
 
@@ -73,11 +74,18 @@ def _refuse_other_rows(layer: nn.Module, arguments: tuple[Any, ...]) -> None:
 
 def _refuse_unsupported(module: nn.Module) -> None:
     seen: dict[int, str] = {}
+    registered = {id(part) for part in module.modules()}
     for name, layer in module.named_modules(remove_duplicate=False):
         kind = type(layer).__name__
         where = f"layer '{name}' ({kind})" if name else f"the module ({kind})"
         if reason := _unsupported(layer):
             raise BadInput(f"{where} is not supported: {reason}")
+        if hidden := hidden_state(layer, registered):
+            raise BadInput(
+                f"{where}: its attribute {hidden}, which is no part of the posterior and could "
+                "hold what was computed from data; compute constants in forward, and register "
+                "layers as attributes or in an nn.ModuleList"
+            )
         for leaf, parameter in layer.named_parameters(recurse=False):
             full = f"{name}.{leaf}" if name else leaf
             if id(parameter) in seen:

@@ -22,7 +22,11 @@ OURS = "ours"  # the protocol of a recipe's own settings
 def recipe_names() -> list[str]:
     """The built-in recipes."""
     names = [entry.name for entry in files("pacbound.recipes").iterdir()]
-    return sorted(name.removesuffix(".yaml") for name in names if name.endswith(".yaml"))
+    return sorted(
+        name.removesuffix(".yaml")
+        for name in names
+        if name.endswith(".yaml") and name != "ledger.yaml"
+    )
 
 
 def recipe_text(name: str) -> str:

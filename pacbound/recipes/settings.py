@@ -70,7 +70,6 @@ class Settings:
     alignment: str
     hidden_bias: float
     variance_groups: str
-    trials: int
     # the posterior and its optimisation
     posterior: str
     objective: str
@@ -149,6 +148,11 @@ class Settings:
         """Settings from parsed YAML or from a checkpoint; every key without a default is needed."""
         names = [field.name for field in fields(cls)]
         for key in values:
+            if key == "trials":
+                raise BadInput(
+                    "there is no setting trials: declare what was tried with certify --candidates "
+                    "N (listed before the first look) or certify --looks N (adaptive)"
+                )
             if key not in names:
                 raise unknown_name("setting", str(key), names)
         needed = [field.name for field in fields(cls) if field.default is MISSING]
@@ -196,7 +200,6 @@ _RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
     "alignment": (_one_of("none", "deskew"), "none or deskew"),
     "hidden_bias": (_between(-100, 100), "a number, such as -4"),
     "variance_groups": (_one_of("layer", "network"), "layer or network"),
-    "trials": (_whole(1), "a whole number of 1 or more"),
     "posterior": (lambda value: isinstance(value, str), "the name of a posterior"),
     "objective": (lambda value: isinstance(value, str), "the name of an objective"),
     "prior_variance": (_one_of("profiled", "trained", "fixed"), "profiled, trained or fixed"),

@@ -91,6 +91,8 @@ def _changes(certificate: Certificate, claim: Claim) -> Iterator[Change]:
     if certificate.prior.kind == "learned":
         yield from _of_the_split(certificate, claim, present)
     yield from _of_the_predictor(certificate, claim, present)
+    if claim.loss == "zero-one" and claim.subject == "all":
+        yield from _of_the_centre(certificate, claim, present)
 
 
 def _certify(certificate: Certificate, *options: str) -> str:
@@ -172,7 +174,7 @@ def _of_the_inequality(certificate: Certificate, present: Situation) -> Iterator
             yield (
                 f"{NAMES[name]} instead of {NAMES[present.inequality]}",
                 replace(present, inequality=name, ledger=present.ledger + math.log(2)),
-                (_certify(certificate, f"--inequality {name}", again.options),),
+                (_certify(certificate, f"--inequality {name} --inequality-seen", again.options),),
                 again,
                 "nothing: the same draws",
             )
@@ -310,6 +312,33 @@ def _of_the_predictor(
             Again("", "nothing: both follow from the same event"),
             "another claim, without a vote and its factor",
         )
+
+
+def _of_the_centre(certificate: Certificate, claim: Claim, present: Situation) -> Iterator[Change]:
+    """The prior's centre alone, whose errors on its validation part are known."""
+    errors, examples = present.validation
+    if certificate.prior.kind != "learned" or not examples:
+        return
+    again, evidence = _one_more_certificate(certificate), certificate.evidence
+    shares = [claim.delta, claim.delta_risk, evidence.delta_kl if evidence else None]
+    now = factor(certificate) if certificate.predictor == "draw" else 1.0
+    recipe = certificate.model.recipe or ""
+    yield (
+        "a certificate of the prior's centre",
+        replace(
+            present,
+            predictor="fixed",
+            inequality="binomial",
+            share=float(sum(filter(None, shares))),
+            risk=errors / examples,
+            divergence=0.0,
+            code=codes.choices_cost("learned", recipe, _choices(certificate), 1.0),
+            ledger=present.ledger + math.log(_factor_at_next_place(certificate) / now),
+        ),
+        (f"pacbound certify CKPT --predictor fixed {again.options}",),
+        again,
+        f"another claim; as many errors as on the centre's {examples} validation examples",
+    )
 
 
 def _choices(certificate: Certificate) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from pacbound.bounds import (
     betting,
@@ -107,17 +107,6 @@ class Situation:
     def trade_off(self) -> float:
         """Catoni's λ."""
         return float(catoni_fixed.trade_off(*self.validation, self.m, self.share))
-
-    def confidence(self) -> float:
-        """The nats that δ alone costs."""
-        if self.inequality == "binomial":
-            nothing = -math.inf if self.predictor == "draw" else 0.0
-            return replace(self, divergence=nothing, code=0.0, ledger=0.0).level()
-        if self.inequality == "catoni":
-            return math.log(1 / self.share)
-        if self.inequality == "mcallester":
-            return math.log(self.m / self.share)
-        return COMPLEXITIES[self.inequality](0.0, self.m, self.share) * self.m
 
     def level(self) -> float:
         """ℓ, such that the binomial tail is compared with e^−ℓ."""

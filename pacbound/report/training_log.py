@@ -17,6 +17,7 @@ from typing import Any
 from pacbound.certificate.format import Certificate
 from pacbound.errors import BadInput
 from pacbound.training.log import log_path
+from pacbound.verification import model_digest
 
 __all__ = ["Epoch", "TrainingLog", "find_training_log", "read_training_log"]
 
@@ -192,8 +193,6 @@ def find_training_log(certificate_path: Path | str, certificate: Certificate) ->
 
 
 def _is_of(checkpoint: Path, certificate: Certificate) -> bool:
-    from pacbound.training.model_digest import model_digest
-
     try:
         return model_digest(checkpoint) == certificate.model.sha256
     except BadInput:

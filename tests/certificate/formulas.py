@@ -216,7 +216,7 @@ def conf(delta: str) -> str:
 
 
 def exact_mean(claim: dict[str, Any]) -> Fraction:
-    n = claim.get("draws", claim["m"])
+    n: int = claim.get("draws", claim["m"])
     if "errors" in claim:
         return Fraction(claim["errors"], n)
     if "total" in claim:

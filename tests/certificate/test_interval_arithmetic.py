@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -105,7 +106,7 @@ def test_comparisons_have_their_slack(x: Fraction, y: Fraction) -> None:
 
 
 def test_a_comparison_that_is_not_decided_rejects_with_its_number() -> None:
-    wide = c.Interval(c.Decimal(0), c.Decimal(1))
+    wide = c.Interval(Decimal(0), Decimal(1))
     with pytest.raises(c.Rejected) as error, c.check("9.4"):
         c.at_most(wide, Fraction(1, 2))
     assert error.value.number == "9.4"
@@ -137,7 +138,7 @@ def test_binomial_tails(case: tuple[int, int, Fraction]) -> None:
         value = formulas.ln_tail(k, n, exactly(p))
         near = mpf(10) ** -50 * (abs(value) + n)
         assert mpf(str(tail.lo)) - near <= value <= mpf(str(tail.hi)) + near
-    assert tail.hi - tail.lo < c.Decimal("1e-35")
+    assert tail.hi - tail.lo < Decimal("1e-35")
 
 
 @given(rates, rates)

@@ -20,7 +20,9 @@ SPEC_NUMBERS = re.findall(r"^- \*\*(\d+\.\d+)\b", SPEC_TEXT, re.MULTILINE)
 
 
 def content(entry: dict[str, Any]) -> bytes:
-    return (FOLDER / entry["file"]).read_bytes() + b" " * entry.get("spaces", 0)
+    spaces: int = entry.get("spaces", 0)
+    stored: bytes = Path(FOLDER, entry["file"]).read_bytes()
+    return stored + b" " * spaces
 
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda x: f"{x['file']} {x.get('spaces', '')}")
@@ -66,7 +68,7 @@ def cited_numbers() -> list[str]:
     tree = ast.parse(Path(checker.__file__).read_text(encoding="utf-8"))
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and node.args]
     cited = [
-        (call.lineno, call.args[0].value)
+        (call.lineno, str(call.args[0].value))
         for call in calls
         if isinstance(call.func, ast.Name) and call.func.id in ("check", "_reject", "Rejected")
         if isinstance(call.args[0], ast.Constant)
@@ -103,7 +105,12 @@ def walk(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[tuple[Any, ...], 
     return places
 
 
-WIDE = ("spec-b-gibbs", "fixed-every-claim", "draw-elsewhere-every-claim", "fixed-centre-blocks")
+WIDE: tuple[str, ...] = (
+    "spec-b-gibbs",
+    "fixed-every-claim",
+    "draw-elsewhere-every-claim",
+    "fixed-centre-blocks",
+)
 WIDE += ("gibbs-every-claim-per-weights", "gibbs-learned-theorem3-chernoff-catoni")
 
 
@@ -132,7 +139,8 @@ def test_no_field_may_be_of_another_kind(name: str) -> None:
         holder: Any = record
         for key in path[:-1]:
             holder = holder[key]
-        for other in (None, True, -1, [[]], {"": 0}, "\u0000"):
+        others: list[Any] = [None, True, -1, [[]], {"": 0}, "\u0000"]
+        for other in others:
             holder[path[-1]] = other
             verdict = checker.verify(json.dumps(record).encode())
             allowed = ("1.7",) if path == ("format",) else ("2.",)

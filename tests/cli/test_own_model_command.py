@@ -77,8 +77,8 @@ def test_train_certify_verify_export_predict(trained: Path, folder: Path) -> Non
 def test_the_exported_network_counts_the_certificates_errors(
     trained: Path, tiny_data: Dataset
 ) -> None:
-    from pacbound.certify.export import load_exported
-    from pacbound.certify.risk import is_error
+    from pacbound.predictors.export import load_exported
+    from pacbound.predictors.risk import is_error
     from pacbound.networks.factory import module_from
 
     options = ["--predictor", "draw", "--export", "net.pt", "-o", "b.json"]

@@ -16,7 +16,7 @@ import torch
 from fuzzed_certificates import SLOW, Outcome
 from mutations import damaged_bytes
 
-from pacbound.certify.issue import posterior_of
+from pacbound.predictors.issuing import posterior_of
 from pacbound.data import Dataset
 from pacbound.errors import BadInput
 from pacbound.recipes import recipe

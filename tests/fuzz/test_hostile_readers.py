@@ -27,8 +27,8 @@ from test_hostile_files import GIB, limited, npy, npz
 from pacbound.bandit.play import UnreadableState, play
 from pacbound.bandit.problem import Problem
 from pacbound.bandit.settings import AgentSettings
-from pacbound.certify.export import description_path, export_network, load_exported
-from pacbound.certify.issue import Request, certify
+from pacbound.predictors.export import description_path, export_network, load_exported
+from pacbound.predictors.issuing import Request, certify
 from pacbound.data import raw_catalogue
 from pacbound.data.png import decode_png
 from pacbound.data.rda import decode_data_frame

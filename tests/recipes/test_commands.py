@@ -62,7 +62,6 @@ def settings(draw: st.DrawFn) -> Settings:
         "epochs": few,
         "batch": few,
         "weight_draws": few,
-        "trials": few,
         "averaging": st.floats(0, 1, exclude_max=True),
         "delta": st.floats(1e-9, 0.5),
         "seed": st.integers(0, 10**9),

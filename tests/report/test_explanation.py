@@ -59,7 +59,7 @@ def test_terms_lead_from_what_was_observed_to_the_bound(name: str) -> None:
     assert steps[-1].total == float(claim.bound)
     for before, step in itertools.pairwise(steps):
         assert step.total - before.total == pytest.approx(step.adds, abs=1e-12)
-        if step.name != "ln dq/dp of the draw":  # may be negative
+        if not step.name.startswith("ln dq/dp of the draw"):  # may be negative
             assert step.adds >= -1e-9, step
     assert ("Monte Carlo allowance" in [step.name for step in steps]) == (claim.limit is not None)
     vote = steps[-1].name == "from networks to their vote"
@@ -71,6 +71,8 @@ def test_nats_of_the_terms_add_up(name: str) -> None:
     """To what the inequality is evaluated at, from the certificate's own figures."""
     shown = certificate(name)
     claim, inequality = principal(shown), shown.bound.inequality
+    if claim.m == 1 and inequality == "mcallester":
+        return  # it is void
     paid = [step.amount for step in terms(shown) if step.amount.endswith(" nats")]
     total = sum(float(amount.removesuffix(" nats")) for amount in paid)
     networks = 2 if shown.predictor == "vote-tandem" else 1

@@ -19,7 +19,7 @@ from pacbound.recipes import Settings
 from pacbound.report.training_log import find_training_log, read_training_log
 from pacbound.training.log import EpochRecord, TrainingLog, log_path
 from pacbound.training.loop import train
-from pacbound.training.model_digest import model_digest
+from pacbound.verification import model_digest
 
 change = dataclasses.replace
 

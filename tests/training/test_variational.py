@@ -13,7 +13,7 @@ from torch import nn
 from torch.distributions import Independent, Normal, kl_divergence
 from torch.nn import functional
 
-from pacbound.certify.issue import Request, certify
+from pacbound.predictors.issuing import Request, certify
 from pacbound.data import Dataset
 from pacbound.errors import BadInput
 from pacbound.files import file_digest

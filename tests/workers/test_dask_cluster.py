@@ -13,8 +13,8 @@ from counting_work import Squares
 from distributed import Client
 
 from pacbound.certificate.format import Certificate
-from pacbound.certify.chunks import Sampler
-from pacbound.certify.issue import Request, certify
+from pacbound.predictors.chunks import Sampler
+from pacbound.predictors.issuing import Request, certify
 from pacbound.data import Dataset
 from pacbound.errors import BadInput
 from pacbound.recipes import Settings

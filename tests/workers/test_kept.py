@@ -10,7 +10,7 @@ from counting_work import Squares
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pacbound.certify.chunks import Sampler
+from pacbound.predictors.chunks import Sampler
 from pacbound.errors import BadInput
 from pacbound.workers.kept import Kept
 

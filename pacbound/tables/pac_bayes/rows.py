@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from pacbound.certificate.format import Certificate
+from pacbound.predictors.waterfall import tail_part
 from pacbound.report import paper
 from pacbound.report.percent import percent_up
-from pacbound.report.situation import sampled_kl
-from pacbound.report.terms import observed, principal
 from pacbound.tables.cell import Row
 from pacbound.tables.pac_bayes.cell import CERTIFICATE, PacBayesCell
 from pacbound.tables.place import Place
@@ -48,18 +47,17 @@ def row(cell: PacBayesCell, folder: Path) -> Row:
 
 
 def _figures(certificate: Certificate) -> Row:
-    evidence, held_out = certificate.evidence, certificate.held_out
-    tail = None
-    if evidence is not None and evidence.kind == "monte-carlo":
-        tail = float(evidence.nats) - sampled_kl(certificate, None)
+    held_out, evidence = certificate.held_out, certificate.evidence
+    claim = certificate.claims[0]
+    test = None
+    if held_out is not None and held_out.errors is not None and held_out.examples is not None:
+        test = held_out.errors / held_out.examples
     return {
-        "risk": observed(principal(certificate)),
-        "test_error": held_out.errors / held_out.examples
-        if held_out is not None and held_out.errors is not None and held_out.examples
-        else None,
+        "risk": float(claim.mean),
+        "test_error": test,
         "bound": certificate.risk_bound,
         "kl": None if evidence is None else float(evidence.nats),
-        "tail_correction": tail,
+        "tail_correction": tail_part(certificate) or None,
     }
 
 

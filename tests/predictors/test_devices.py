@@ -17,7 +17,6 @@ from click.testing import CliRunner
 from torch import Tensor, nn
 
 from pacbound.certificate import checker
-from pacbound.certify.issue import Request, certify
 from pacbound.data import Dataset
 from pacbound.devices import Arithmetic, available, device_named
 from pacbound.errors import BadInput
@@ -26,6 +25,7 @@ from pacbound.networks.stochastic import StochasticNetwork
 from pacbound.networks.vgg import vgg
 from pacbound.posteriors import POSTERIORS, posterior_named
 from pacbound.predict import Predictor
+from pacbound.predictors.issuing import Request, certify
 from pacbound.recipes import Settings
 from pacbound.seeds import Noise, TrainingNoise, derive
 from pacbound.training.augmentation import augmented
@@ -113,9 +113,9 @@ def test_training_certifying_and_predicting_agree_with_the_cpu(
         torch.testing.assert_close(there[name], value, rtol=1e-2, atol=1e-3)
     request = change(REQUEST, device=device)
     certificates = [certify(paths[0], tiny_data, asked) for asked in (REQUEST, request)]
-    assert all(checker.check(each.to_json()).accepted for each in certificates)
+    assert all(checker.verify(each.to_json().encode()).accepted for each in certificates)
     # The same draws: only near ties, which rounding decides, may differ.
-    bounds = [each.claim.risk_bound for each in certificates]
+    bounds = [each.risk_bound for each in certificates]
     assert bounds[1] == pytest.approx(bounds[0], abs=0.002)
     probabilities = [
         Predictor.of(paths[0], tiny_data, device=at).predict(tiny_data.test_inputs, 3).probabilities
@@ -171,7 +171,7 @@ def test_what_a_device_cannot_do_is_refused() -> None:
         device_named("cude")
     result = CliRunner().invoke(cli, ["certify", "a.pt", "--predictor", "draw", "--device", "cpu"])
     assert result.exit_code == 2
-    assert "a draw samples nothing" in result.stderr
+    assert "nothing else is sampled" in result.stderr
 
 
 @pytest.mark.parametrize("family", sorted(POSTERIORS))

@@ -1,4 +1,4 @@
-"""One network drawn from the posterior: its weights, ln(dq/dp) there, and its errors."""
+"""One network drawn from the posterior: its weights, and ln(dq/dp) there."""
 
 from __future__ import annotations
 
@@ -7,16 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from pacbound.certify.outward import grouped, log_det_below, sum_above, sum_below
-from pacbound.certify.risk import Examples, is_error
 from pacbound.networks.stochastic import StochasticNetwork
+from pacbound.predictors.outward import grouped, log_det_below, sum_above, sum_below
 from pacbound.seeds import Noise, derive
 
-__all__ = ["Drawn", "DrawnPrimitives", "draw_network", "draw_seed", "errors_of"]
-
-CHUNK = 2000  # examples at a time, to bound the memory
+__all__ = ["Drawn", "DrawnPrimitives", "draw_network"]
 
 
 @dataclass(frozen=True)
@@ -36,11 +33,6 @@ class Drawn:
 
     weights: dict[str, Tensor]
     groups: list[DrawnPrimitives]
-
-
-def draw_seed(checkpoint_sha256: str, data_sha256: str) -> str:
-    """The only seed that a checkpoint's network is drawn with on given data."""
-    return derive("draw", checkpoint_sha256, data_sha256)
 
 
 @torch.no_grad()
@@ -75,14 +67,3 @@ def draw_network(
         )
     weights = precise.weights_from(values)
     return Drawn({name: w.float().contiguous() for name, w in weights.items()}, groups)
-
-
-def errors_of(network: nn.Module, examples: Examples) -> int:
-    """Errors of a plain network, in float32, on every example once; near ties count as errors."""
-    inputs, labels = examples
-    total = 0
-    with torch.inference_mode():
-        for first in range(0, len(labels), CHUNK):
-            part = slice(first, first + CHUNK)
-            total += int(is_error(network(inputs[part]), labels[part]).sum())
-    return total

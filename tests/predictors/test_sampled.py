@@ -11,18 +11,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from single_losses import errors_per_example, errors_per_weights
 
 from pacbound.bounds.gaussian_tail import second_moment_limit
 from pacbound.certificate import checker
-from pacbound.certificate.format import ExactKL, MonteCarloKL, PerExampleRisk, PerWeightsRisk
-from pacbound.certify.chunks import Sampler
-from pacbound.certify.divergence import exact_primitives, sampled_primitives
-from pacbound.certify.issue import Request, certify, posterior_of
-from pacbound.certify.risk import errors_per_example, errors_per_weights
 from pacbound.data import Dataset
 from pacbound.errors import BadInput
 from pacbound.flows import certified_norm
 from pacbound.networks.stochastic import StochasticNetwork
+from pacbound.predictors.chunks import Sampler
+from pacbound.predictors.divergence import exact_primitives, sampled_primitives
+from pacbound.predictors.issuing import Request, certify, posterior_of
 from pacbound.recipes import Settings, recipe
 from pacbound.training.checkpoints import Checkpoint
 from pacbound.training.loop import train
@@ -65,22 +64,23 @@ def test_k_nonlinear_from_training_to_verdict(
     path = tmp_path / "a.pt"
     train(settings, tiny_data, path)
     certificate = certify(path, tiny_data, REQUEST)
-    assert checker.check(certificate.to_json()).accepted
-    assert isinstance(certificate.kl, MonteCarloKL)
-    assert isinstance(certificate.risk, PerWeightsRisk)
-    assert certificate.kl.samples == 200
-    assert certificate.risk.draws == 300
-    assert len(certificate.kl.groups) == len(certificate.prior.variances)
-    assert certificate.budget.kl > 0
-    assert certificate.kl.gaussian.upper < certificate.kl.theorem3.upper
+    assert checker.verify(certificate.to_json().encode()).accepted
+    evidence = certificate.evidence
+    assert evidence is not None
+    assert (evidence.kind, evidence.samples) == ("monte-carlo", 200)
+    assert (certificate.claims[0].sampler, certificate.claims[0].trials) == ("per-weights", 300)
+    assert len(evidence.groups) == len(certificate.prior.variances or ())
+    (theorem3,) = [entry.nats for entry in certificate.also if entry.kind == "theorem3"]
+    assert theorem3 is not None
+    assert evidence.nats < theorem3
     paper = certify(path, tiny_data, change(REQUEST, tail="theorem3", limit="chernoff"))
-    assert isinstance(paper.kl, MonteCarloKL)
-    assert paper.kl.upper == paper.kl.theorem3.upper
-    assert paper.claim.risk_bound > certificate.claim.risk_bound
+    assert paper.evidence is not None
+    assert [entry.nats for entry in paper.also][-1] == paper.evidence.nats
+    assert paper.risk_bound > certificate.risk_bound
     assert paper.seeds == certificate.seeds
     with LocalProcesses(3, here=0.0) as engine:
         more = certify(path, tiny_data, REQUEST, Sampler(engine))
-    assert (more.kl, more.risk, more.also) == (certificate.kl, certificate.risk, certificate.also)
+    assert change(more, made=certificate.made) == certificate
 
 
 def test_the_settings_decide_how_training_goes_on_after_a_kill(
@@ -202,9 +202,10 @@ def test_lenet_with_every_posterior(images: Dataset, tmp_path: Path, posterior: 
     train(settings, images, path)
     few = Request(Decimal("0.035"), weights=20, samples=10)
     certificate = certify(path, images, few)
-    assert checker.check(certificate.to_json()).accepted
-    assert isinstance(certificate.risk, PerWeightsRisk)
-    assert isinstance(certificate.kl, MonteCarloKL if posterior == "k-nonlinear" else ExactKL)
+    assert checker.verify(certificate.to_json().encode()).accepted
+    assert certificate.claims[0].sampler == "per-weights"
+    kind = "monte-carlo" if posterior == "k-nonlinear" else "exact"
+    assert certificate.evidence.kind == kind
     problem = posterior_of(Checkpoint.load(path), images)
     assert certificate.model.parameters == problem.network.parameter_count()
     assert certificate.model.parameters == 520 + 25_050 + (50 + 1) * 500 + 501 * 3
@@ -215,7 +216,7 @@ def test_an_mlp_of_gaussians_draws_per_example(
 ) -> None:
     path = tmp_path / "a.pt"
     train(tiny_settings, tiny_data, path)
-    assert isinstance(certify(path, tiny_data, REQUEST).risk, PerExampleRisk)
+    assert certify(path, tiny_data, REQUEST).claims[0].sampler == "per-example"
 
 
 def test_names_are_checked() -> None:

@@ -14,16 +14,16 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from single_losses import errors_per_example, errors_per_weights
 
 from pacbound.certificate import checker
-from pacbound.certificate.format import Certificate, PerExampleRisk, PerWeightsRisk
-from pacbound.certify.conclude import claimed, vote_bound
-from pacbound.certify.issue import Request, certify
-from pacbound.certify.risk import errors_per_example, errors_per_weights, is_error
+from pacbound.certificate.format import Certificate
 from pacbound.data import Dataset
 from pacbound.networks.stochastic import StochasticNetwork
+from pacbound.predictors import PREDICTORS, terms
+from pacbound.predictors.issuing import Request, certify
+from pacbound.predictors.risk import is_error
 from pacbound.recipes import Settings
-from pacbound.report.terms import empirical_risk, terms
 from pacbound.seeds import Noise, derive
 from pacbound.training.loop import train
 from pacbound.training.networks import network_inputs, plain_network
@@ -86,7 +86,7 @@ def test_pairs_against_explicit_independent_weights(
         assert estimate == pytest.approx(float(values.mean()), abs=7 * deviation)
     # Two that were drawn once and judged twice would err at once as often as one.
     assert estimates[1] < 0.9 * estimates[0]
-    assert estimates[1] > estimates[0] ** 2  # examples differ in how hard they are
+    assert estimates[1] > 0.97 * estimates[0] ** 2  # examples differ in how hard they are
 
 
 def test_one_at_a_time_is_what_it_was(tiny_settings: Settings, tiny_data: Dataset) -> None:
@@ -132,14 +132,14 @@ def test_a_vote_errs_at_most_twice_and_four_times_as_often(
         best = max(share for k, share in enumerate(shares) if k != label)
         vote += Fraction(shares[label] <= best, m)
     for predictor, risk in (("vote-gibbs", gibbs), ("vote-tandem", tandem)):
-        assert vote <= checker.FACTORS[predictor][0] * risk
+        assert vote <= PREDICTORS[predictor].factor * risk
 
 
 def test_smaller_factors_would_be_wrong() -> None:
     """Where half of the networks err everywhere, both bounds are what a vote with ties attains."""
     wrong = Fraction(1, 2)
-    assert checker.FACTORS["vote-gibbs"][0] * wrong == 1
-    assert checker.FACTORS["vote-tandem"][0] * wrong**2 == 1
+    assert PREDICTORS["vote-gibbs"].factor * wrong == 1
+    assert PREDICTORS["vote-tandem"].factor * wrong**2 == 1
 
 
 def issued(settings: Settings, data: Dataset, folder: Path) -> dict[str, Certificate]:
@@ -156,38 +156,29 @@ def test_the_formulas_against_fifty_digits(
     with mpmath.workdps(50):
         for predictor, (factor, networks) in (("vote-gibbs", (2, 1)), ("vote-tandem", (4, 2))):
             c = certificates[predictor]
-            assert checker.FACTORS[predictor] == (factor, networks)
-            indices = [entry.index for entry in (*c.prior.variances, *c.prior.choices)]
-            nats = networks * mpmath.mpf(repr(c.kl.upper)) + mpmath.log(c.prior.trials)
-            nats += sum(2 * mpmath.log(j) + mpmath.log(mpmath.pi**2 / 6) for j in indices)
-            share, m = mpmath.mpf(repr(c.budget.pac_bayes)), c.data.m
-            complexity = (nats + mpmath.log(2 * mpmath.sqrt(m) / share)) / m
-            assert c.bound.inequality == "maurer"
-            assert c.bound.complexity >= complexity
-            assert c.bound.complexity == pytest.approx(float(complexity), rel=1e-14)
-            q, p = mpmath.mpf(repr(c.risk.upper)), mpmath.mpf(repr(c.bound.value))
-            kl = q * mpmath.log(q / p) + (1 - q) * mpmath.log((1 - q) / (1 - p))
-            assert kl >= mpmath.mpf(repr(c.bound.complexity))
-            assert float(kl) == pytest.approx(c.bound.complexity, rel=1e-9)
-            exact = factor * Fraction(repr(c.bound.value))
-            assert Fraction(repr(c.claim.risk_bound)) >= min(exact, 1)
-            assert c.claim.risk_bound == pytest.approx(min(float(exact), 1.0), rel=1e-14)
-
-
-@given(st.floats(1e-9, 1), st.sampled_from(VOTES))
-def test_a_claim_is_rounded_up(value: float, predictor: str) -> None:
-    exact = checker.FACTORS[predictor][0] * Fraction(repr(value))
-    claim = Fraction(repr(claimed(predictor, value)))
-    assert min(exact, 1) <= claim <= min(exact * (1 + Fraction(1, 10**15)), 1)
-
-
-def test_pairs_pay_the_choice_of_the_prior_once(
-    tiny_settings: Settings, tiny_data: Dataset, tmp_path: Path
-) -> None:
-    c = issued(tiny_settings, tiny_data, tmp_path)["gibbs"]
-    paid = c.data.m, c.prior, c.kl.upper, c.risk.upper, Decimal("0.025"), "maurer"
-    one, two = (vote_bound(*paid, predictor)[0].complexity for predictor in VOTES)
-    assert (two - one) * c.data.m == pytest.approx(c.kl.upper, rel=1e-9)
+            assert c.evidence is not None
+            (claim,) = c.claims
+            nats = networks * c.evidence.nats + c.bound.code + c.bound.ledger
+            m = mpmath.mpf(claim.m)
+            x = (
+                1
+                + (
+                    mpmath.sqrt(2 * mpmath.pi * m) * mpmath.exp(1 / (12 * m))
+                    - mpmath.mpf(2) / 3
+                    - 8 / (135 * (m + mpmath.mpf(8) / 45))
+                )
+                / 2
+            )
+            share = mpmath.mpf(str(claim.delta))
+            complexity = (mpmath.mpf(str(nats)) + mpmath.log(x / share)) / m
+            assert c.bound.inequality == "xi"
+            if claim.bound == 1:
+                continue
+            q, p = mpmath.mpf(str(claim.limit)), mpmath.mpf(str(claim.bound)) / factor
+            unit = mpmath.mpf(10) ** -10 / factor
+            for rate, above in ((p, True), (p - 2 * unit, False)):
+                kl = q * mpmath.log(q / rate) + (1 - q) * mpmath.log((1 - q) / (1 - rate))
+                assert (kl >= complexity) == above
 
 
 @pytest.mark.parametrize("inequality", ["maurer", "mcallester"])
@@ -202,15 +193,15 @@ def test_from_training_to_the_checker(
     for predictor in ("gibbs", *VOTES):
         request = change(REQUEST, predictor=predictor, inequality=inequality)
         c = certify(path, tiny_data, request)
-        assert checker.check(c.to_json()).reason == ""
+        assert checker.verify(c.to_json().encode()).reason == ""
         assert Certificate.from_json(c.to_json()) == c
-        assert isinstance(c.risk, PerExampleRisk if posterior == "diag" else PerWeightsRisk)
-        assert terms(c)[-1].total == pytest.approx(c.claim.risk_bound)
-        risks[predictor] = empirical_risk(c)
+        sampler = "per-example" if posterior == "diag" else "per-weights"
+        assert c.claims[0].sampler == sampler
+        assert terms(c)[-1].total == pytest.approx(c.risk_bound)
+        risks[predictor] = float(c.claims[0].mean)
         if predictor in VOTES:
-            assert "majority vote of all networks" in c.claim.sentence
-            others = dataclasses.astuple(c.also)
-            assert set(others) == {None}
+            assert "majority vote of all networks" in c.sentence
+            assert c.held_out is None
     assert risks["vote-gibbs"] == pytest.approx(risks["gibbs"], rel=0.02)
     assert risks["vote-tandem"] < 1.02 * risks["vote-gibbs"]  # networks may all err alike
 
@@ -218,29 +209,17 @@ def test_from_training_to_the_checker(
 # Forgeries of an issued certificate ---------------------------------------------------------
 
 
-def test_a_vote_that_claims_or_pays_too_little_is_rejected(
-    tiny_settings: Settings, tiny_data: Dataset, tmp_path: Path
+@pytest.mark.parametrize("other", ["gibbs", "vote-gibbs"])
+def test_a_vote_that_pays_too_little_is_rejected(
+    tiny_settings: Settings, tiny_data: Dataset, tmp_path: Path, other: str
 ) -> None:
-    certificates = issued(tiny_settings, tiny_data, tmp_path)
-    tandem, gibbs = (json.loads(certificates[name].to_json()) for name in reversed(VOTES))
-
-    def reason(record: dict[str, object]) -> str:
-        record["claim"]["sentence"] = checker.sentence(record)  # type: ignore[index]
-        return checker.check(json.dumps(record)).reason
-
-    twice = json.loads(json.dumps(tandem))
-    twice["claim"]["risk_bound"] = min(2 * twice["bound"]["value"], 0.999)
-    assert "claim.risk_bound is" in reason(twice)
-    once = json.loads(json.dumps(tandem))
-    once["bound"]["complexity"] = gibbs["bound"]["complexity"]
-    assert once["bound"]["complexity"] < tandem["bound"]["complexity"]
-    assert "bound.complexity is" in reason(once)
-    half = json.loads(json.dumps(gibbs))
-    half["claim"]["risk_bound"] = half["bound"]["value"]
-    assert "claim.risk_bound is" in reason(half)
-    alone = json.loads(json.dumps(tandem))
-    alone["claim"]["predictor"] = "gibbs"
-    assert "claim.predictor gibbs" in reason(alone)
+    record = issued(tiny_settings, tiny_data, tmp_path)["vote-tandem"].to_mapping()
+    record["predictor"] = other
+    if record["claims"][0]["bound"] != "1.0000000000":
+        assert checker.verify(json.dumps(record).encode()).check == "11.6"
+    record["predictor"] = "vote-tandem"
+    record["claims"][0]["bound"] = "0.1000000000"
+    assert checker.verify(json.dumps(record).encode()).check == "11.5"
 
 
 def test_the_bound_is_above_the_vote_that_was_taken(

@@ -21,14 +21,14 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from pacbound.certificate.format import Certificate, WholeSetRisk
-from pacbound.certify.drawn import draw_network, draw_seed
-from pacbound.certify.issue import posterior_of
+from pacbound.certificate.format import Certificate
 from pacbound.data import Dataset
 from pacbound.errors import BadInput
-from pacbound.files import ensure_writable, file_digest, write_whole
+from pacbound.files import ensure_writable, write_whole
 from pacbound.networks.digests import tensors_digest
 from pacbound.networks.input_map import InputMap
+from pacbound.predictors.drawing import draw_network
+from pacbound.predictors.issuing import posterior_of, seed_of
 from pacbound.recipes import Settings
 from pacbound.training.checkpoints import Checkpoint
 from pacbound.training.networks import network_inputs, plain_network
@@ -67,7 +67,7 @@ def network_drawn(
     """The one network of a checkpoint and data, drawn again, and the settings of its input map."""
     checkpoint = Checkpoint.load(checkpoint_path)
     problem = posterior_of(checkpoint, data, allow_other_data=True, module=module)
-    seed = draw_seed(file_digest(checkpoint_path), data.sha256)
+    seed = seed_of(checkpoint, problem, data)("draw")
     grouping = checkpoint.settings.variance_groups
     drawn = draw_network(problem.network, problem.center, grouping, seed)
     problem.plain.load_state_dict(drawn.weights)
@@ -86,11 +86,12 @@ def export_network(
     Only the network that the certificate speaks of is written: its digest must agree.
     """
     ensure_exportable(target)
-    if not isinstance(certificate.risk, WholeSetRisk):
+    evidence = certificate.evidence
+    if evidence is None or evidence.weights_sha256 is None:
         raise BadInput("only one drawn network can be exported: certify with --predictor draw")
     network, settings = network_drawn(checkpoint_path, data, module)
     weights = {name: value.detach() for name, value in network.named_parameters()}
-    if tensors_digest(weights) != certificate.risk.weights_sha256:
+    if tensors_digest(weights) != evidence.weights_sha256:
         raise BadInput(f"{checkpoint_path} and {data.name} do not give the certificate's network")
     if target.suffix == ".pt":
         write_whole(target, lambda stream: torch.save(weights, stream))
@@ -99,13 +100,13 @@ def export_network(
     steps = _steps(settings, in_graph=target.suffix == ".onnx")
     description = {
         "format": FORMAT,
-        "weights_sha256": certificate.risk.weights_sha256,
+        "weights_sha256": evidence.weights_sha256,
         "network": str(network),
         "input_shape": list(data.input_shape),
         "classes": data.classes,
         "inputs": steps,
         "settings": settings.to_mapping(),
-        "claim": certificate.claim.sentence,
+        "claim": certificate.sentence,
     }
     content = (json.dumps(description, indent=1, ensure_ascii=False) + "\n").encode()
     write_whole(description_path(target), lambda stream: stream.write(content))

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from pacbound.certify.chunks import ALONE, Sampler
-from pacbound.certify.outward import grouped, log_det_below, sum_above
 from pacbound.flows import certified_norm
 from pacbound.networks.stochastic import StochasticNetwork
 from pacbound.posteriors import Posterior
+from pacbound.predictors.chunks import ALONE, Sampler
+from pacbound.predictors.outward import grouped, log_det_below, sum_above
 from pacbound.seeds import Noise, derive
 from pacbound.workers.engine import Chunk
 

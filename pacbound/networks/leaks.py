@@ -1,0 +1,151 @@
+"""Tensors, arrays and modules that hide in plain attributes of a user's module.
+
+Such a value is no part of the posterior or the prior, and could hold what was computed from data:
+a list of the training labels would make any network perfect.
+"""
+
+from __future__ import annotations
+
+import array
+import functools
+import logging
+import types
+from collections.abc import Iterator, Mapping, Sequence, Set
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+__all__ = ["hidden_state"]
+
+LARGEST = 10_000  # values in what an attribute leads to; so many constants are no options
+HARMLESS = (
+    type(None),
+    bool,
+    int,
+    float,
+    complex,
+    str,
+    type,
+    range,
+    torch.dtype,
+    torch.device,
+    torch.Generator,
+    np.dtype,
+    np.generic,
+    types.ModuleType,
+    types.BuiltinFunctionType,
+    logging.Logger,
+)
+CARRIERS = (
+    Tensor,
+    nn.Module,
+    np.ndarray,
+    torch.UntypedStorage,
+    torch.TypedStorage,
+    array.array,
+    bytearray,
+    memoryview,
+)
+ARRAY_PROTOCOLS = ("__array__", "__array_interface__", "__dlpack__")
+OF_EVERY_MODULE = {*vars(nn.Module()), "_compiled_call_impl"}
+
+Found = tuple[str, Any]  # where a value is, and the value
+
+
+def hidden_state(layer: nn.Module, registered: Set[int]) -> str | None:
+    """Where a layer's plain attributes lead to a tensor, an array or a module, and to which.
+
+    Attributes of the layer itself and of the user's classes are looked through, with what their
+    containers, objects and functions hold.
+
+    Arguments:
+        registered: The ids of the network's own modules, whose methods may be attributes.
+    """
+    waiting = list(_attributes(layer))
+    seen: set[int] = set()
+    kept = []  # so that no id is used twice
+    while waiting:
+        where, value = waiting.pop()
+        if isinstance(value, HARMLESS) or id(value) in seen:
+            continue
+        seen.add(id(value))
+        kept.append(value)
+        if _carries_numbers(value):
+            return f"'{where}' holds a {type(value).__name__}"
+        inside = list(_inside(where, value, registered))
+        if len(seen) + len(waiting) + len(inside) > LARGEST:
+            return f"'{where}' leads to more than {LARGEST} values"
+        waiting += inside
+    return None
+
+
+def _attributes(layer: nn.Module) -> Iterator[Found]:
+    yield from ((name, value) for name, value in vars(layer).items() if name not in OF_EVERY_MODULE)
+    for kind in type(layer).__mro__:
+        if kind is object or kind.__module__.partition(".")[0] == "torch":
+            continue
+        members = ((name, value) for name, value in vars(kind).items())
+        yield from (found for found in members if not found[0].startswith("__"))
+
+
+def _carries_numbers(value: Any) -> bool:
+    if isinstance(value, CARRIERS):
+        return True
+    return any(hasattr(type(value), name) for name in ARRAY_PROTOCOLS)
+
+
+def _inside(where: str, value: Any, registered: Set[int]) -> Iterator[Found]:
+    """What a value holds: elements, attributes, and what a function closes over."""
+    if isinstance(value, bytes):
+        if len(value) > LARGEST:
+            yield f"{where}", memoryview(value)
+    elif isinstance(value, Mapping):
+        for key, entry in value.items():
+            yield f"{where}[{_short(key)}]", entry
+            yield f"a key of {where}", key
+    elif isinstance(value, Sequence):
+        yield from ((f"{where}[{place}]", entry) for place, entry in enumerate(value))
+    elif isinstance(value, Set):
+        yield from ((f"an element of {where}", entry) for entry in value)
+    elif isinstance(value, functools.partial):
+        yield f"{where}.func", value.func
+        yield f"{where}.args", value.args
+        yield f"{where}.keywords", value.keywords
+    elif isinstance(value, staticmethod | classmethod | types.MethodType):
+        yield where, value.__func__
+        # A method of the network's own modules is copied with them. A function is not copied: what
+        # it closes over would be the original, with the weights that the user has trained.
+        if isinstance(value, types.MethodType) and id(value.__self__) not in registered:
+            yield f"{where}.__self__", value.__self__
+    elif isinstance(value, property):
+        yield from ((where, part) for part in (value.fget, value.fset) if part is not None)
+    elif isinstance(value, types.FunctionType):
+        yield from _of_function(where, value)
+        return
+    # Also containers of a class of one's own have attributes.
+    yield from (
+        (f"{where}.{name}", entry) for name, entry in getattr(value, "__dict__", {}).items()
+    )
+    for kind in type(value).__mro__:
+        slots = kind.__dict__.get("__slots__", ())
+        for name in [slots] if isinstance(slots, str) else slots:
+            if isinstance(name, str) and name not in ("__dict__", "__weakref__"):
+                own = f"_{kind.__name__.lstrip('_')}{name}" if name.startswith("__") else name
+                yield f"{where}.{name}", getattr(value, own, None)
+
+
+def _of_function(where: str, function: types.FunctionType) -> Iterator[Found]:
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+        try:
+            yield f"{where}, {name}", cell.cell_contents
+        except ValueError:  # an empty cell
+            continue
+    yield f"the defaults of {where}", function.__defaults__
+    yield f"the defaults of {where}", function.__kwdefaults__
+    yield from ((f"{where}.{name}", entry) for name, entry in vars(function).items())
+
+
+def _short(key: Any) -> str:
+    return repr(key)[:30] if isinstance(key, str | int | float | bool) else type(key).__name__
