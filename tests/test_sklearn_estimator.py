@@ -162,12 +162,12 @@ def test_what_is_chosen_is_paid_for() -> None:
     learned = PacBayesClassifier(**FAST, **more).fit(X, y).certificate_
     assert learned is not None
     paid = vars(learned.prior.choices)
-    assert paid == {"network": "mlp", "seed": 3, "split_seed": 0, "prior_fraction": 0.5}
+    assert (paid["seed"], paid["split_seed"], paid["prior_fraction"]) == (3, 0, "0.5")
     assert learned.ledger.candidates == 12
     certificate = PacBayesClassifier(**FAST, **more, prior_fraction=0.0).fit(X, y).certificate_
     assert certificate is not None
     paid = vars(certificate.prior.choices)
-    assert (paid["depth"], paid["width.1"], paid["seed"]) == (1, 5, 3)
+    assert (paid["widths"], paid["seed"]) == ((5,), 3)
     assert paid["initializer"] == "fan-in-uniform"
     assert certificate.ledger.candidates == 12
     assert certificate.model.posterior == "diag"
