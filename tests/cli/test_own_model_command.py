@@ -77,9 +77,9 @@ def test_train_certify_verify_export_predict(trained: Path, folder: Path) -> Non
 def test_the_exported_network_counts_the_certificates_errors(
     trained: Path, tiny_data: Dataset
 ) -> None:
+    from pacbound.networks.factory import module_from
     from pacbound.predictors.export import load_exported
     from pacbound.predictors.risk import is_error
-    from pacbound.networks.factory import module_from
 
     options = ["--predictor", "draw", "--export", "net.pt", "-o", "b.json"]
     assert run("certify", trained, "--model", "own_networks:network", *options).exit_code == 0
