@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import pickle
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from torch import Tensor, nn
 
 import pacbound
 from pacbound.api import StochasticModule
+from pacbound.bounds.prior_grid import index_cost
 from pacbound.certificate.format import Certificate
 from pacbound.data import Dataset
 from pacbound.errors import BadInput
@@ -136,8 +138,12 @@ def test_seeds_of_the_prior_are_paid_for(tiny_data: Dataset) -> None:
     data = arrays(tiny_data)
     net = pacbound.stochastic(dense(), posterior="diag", seed=9)
     pacbound.fit(net, data, **SMALL)
-    (entry,) = [c for c in certified(net, data).prior.choices if c.name == "seed"]
-    assert (entry.index, entry.value) == (10, 9)
+    first, tenth = (certified(each, data) for each in (trained(data, posterior="diag"), net))
+    assert tenth.prior.choices is not None
+    assert tenth.prior.choices.seed == 9
+    grid = [sum(index_cost(v.index) for v in c.prior.variances or ()) for c in (first, tenth)]
+    paid = [float(c.bound.code) - cost for c, cost in zip((first, tenth), grid, strict=True)]
+    assert paid[1] > paid[0] + 2 * math.log(10)
 
 
 def test_what_was_tried_is_for_the_user_to_declare(tiny_data: Dataset) -> None:

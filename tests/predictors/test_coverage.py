@@ -29,7 +29,7 @@ from pacbound.recipes import Settings
 from pacbound.training.checkpoints import Checkpoint
 from pacbound.training.loop import train
 
-REPETITIONS = int(os.environ.get("PACBOUND_COVERAGE", "60"))
+REPETITIONS = int(os.environ.get("PACBOUND_COVERAGE", "30"))
 M, DELTA = 120, 0.2
 WORLD = np.random.default_rng(11)
 INPUTS = WORLD.normal(size=(8, 6)).astype(np.float32)
