@@ -5,7 +5,7 @@ INSTALLED := $(VENV)/.installed
 RUN := runs/demo
 BROWSERS := chromium chromium-browser google-chrome google-chrome-stable
 
-.PHONY: help install demo test lint browser docs results bench faults fuzz audit clean
+.PHONY: help install demo test lint browser docs results bench faults fuzz coverage audit clean
 
 help:  ## this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -54,6 +54,10 @@ faults: $(INSTALLED)  ## kill commands at random moments, thirty times each, and
 
 fuzz: $(INSTALLED)  ## 100 000 mutated certificates and 20 000 checkpoints: none may get in
 	OMP_NUM_THREADS=1 $(BIN)/python tests/fuzz/run.py 100000 20000
+
+coverage: $(INSTALLED)  ## 1000 certificates of every predictor and prior, 20 000 draws: how many hold
+	OMP_NUM_THREADS=1 PACBOUND_COVERAGE=1000 PACBOUND_COVERAGE_DRAWS=20000 \
+		$(BIN)/python -m pytest -q tests/predictors/test_coverage.py tests/predictors/test_binomial_draw.py
 
 audit: $(INSTALLED)  ## known holes in the pinned dependencies; needs a network
 	$(BIN)/python -m pip install --quiet pip-audit

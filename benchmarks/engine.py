@@ -84,13 +84,14 @@ def train_in_turns(name: str, posterior: str, dtype: str, quick: bool) -> None:
 
 def certify_in_turns(name: str, posterior: str, quick: bool) -> None:
     """Sampling the risk of the recipe's network on made images, all passes for each turn."""
+    import numpy as np
     import torch
 
-    from pacbound.certify.risk import errors_per_example
     from pacbound.networks.initializers import prior_center
     from pacbound.networks.mlp import mlp
     from pacbound.networks.stochastic import StochasticNetwork
     from pacbound.posteriors import posterior_named
+    from pacbound.predictors.risk import Loss, losses_per_example
     from pacbound.recipes import recipe
     from pacbound.seeds import derive
 
@@ -104,9 +105,10 @@ def certify_in_turns(name: str, posterior: str, quick: bool) -> None:
         torch.rand(count, 28, 28, generator=generator),
         torch.randint(10, (count,), generator=generator),
     )
+    everyone = [Loss(np.arange(len(examples[1])))]
     with torch.no_grad():
         for number, _ in enumerate(turns(time.process_time())):
-            errors_per_example(network, examples, PASSES, derive("benchmark", number))
+            losses_per_example(network, examples, everyone, PASSES, derive("benchmark", number))
 
 
 class Child:

@@ -20,8 +20,8 @@ import torch
 from made import made_batch, stochastic_mlp, training_step
 from measuring import Work, medians, options_of
 
-from pacbound.certify.risk import errors_per_example
 from pacbound.posteriors import Family, posterior_named
+from pacbound.predictors.risk import Loss, losses_per_example
 from pacbound.seeds import derive
 
 SEED = derive("growth")
@@ -46,7 +46,8 @@ QUICK = Sizes((4, 8), (1, 2), 4, (8, 16), (1, 2), 8, 8)
 def certifying(hidden: Sequence[int], family: Family, examples: int, passes: int) -> Work:
     network, _ = stochastic_mlp(hidden, family)
     data = made_batch(examples)
-    return lambda: errors_per_example(network, data, passes, SEED)
+    everyone = [Loss(np.arange(len(data[1])))]
+    return lambda: losses_per_example(network, data, everyone, passes, SEED)
 
 
 def slope(times: Mapping[int, float]) -> float:

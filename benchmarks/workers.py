@@ -28,9 +28,9 @@ from made import made_data, tiny
 from measuring import options_of
 
 from pacbound.certificate.format import Certificate
-from pacbound.certify.chunks import Sampler
-from pacbound.certify.issue import Request, certify
 from pacbound.data import load
+from pacbound.predictors.chunks import Sampler
+from pacbound.predictors.issuing import Request, certify
 from pacbound.recipes import recipe
 from pacbound.training.loop import train
 from pacbound.workers.cluster import DaskCluster

@@ -14,6 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from pacbound.api import certify as certify
     from pacbound.api import draw as draw
     from pacbound.api import fit as fit
     from pacbound.api import stochastic as stochastic
@@ -21,22 +22,21 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-__all__ = ["__version__", "draw", "fit", "stochastic", "verify"]
+__all__ = ["__version__", "certify", "draw", "fit", "stochastic", "verify"]
 
 # Where each name is from, imported when it is asked for: the command line and the checker start
-# without torch. The package `certify` is itself what is called.
-_PLACES = {"stochastic": "pacbound.api", "fit": "pacbound.api", "draw": "pacbound.api"}
+# without torch.
+_PLACES = dict.fromkeys(("certify", "draw", "fit", "stochastic"), "pacbound.api")
 _PLACES |= {"verify": "pacbound.verification"}
-_PACKAGES = ("certify", "sklearn")
 
 
 def __getattr__(name: str) -> Any:
-    if name in _PACKAGES:
-        return import_module(f"pacbound.{name}")
+    if name == "sklearn":
+        return import_module("pacbound.sklearn")
     if name in _PLACES:
         return getattr(import_module(_PLACES[name]), name)
     raise AttributeError(f"module 'pacbound' has no attribute '{name}'")
 
 
 def __dir__() -> list[str]:
-    return [*__all__, *_PACKAGES]
+    return [*__all__, "sklearn"]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -16,15 +17,16 @@ from numpy.typing import NDArray
 from torch import nn
 
 from pacbound.certificate.format import Certificate
-from pacbound.certify.budget import parse_delta
-from pacbound.certify.chunks import Sampler
-from pacbound.certify.export import network_drawn
-from pacbound.certify.issue import Request
-from pacbound.certify.issue import certify as issue
 from pacbound.data.given import dataset_given
 from pacbound.errors import BadInput
 from pacbound.networks.own import prepared, structure_digest
 from pacbound.posteriors import posterior_named
+from pacbound.predictors.budget import parse_delta
+from pacbound.predictors.chunks import Sampler
+from pacbound.predictors.claims import Costs, Wanted
+from pacbound.predictors.export import network_drawn
+from pacbound.predictors.issuing import Request
+from pacbound.predictors.issuing import certify as issue
 from pacbound.recipes import Settings, recipe
 from pacbound.recipes.choices import prior_choices
 from pacbound.recipes.commands import GIVEN
@@ -36,6 +38,9 @@ from pacbound.workers.choice import engine_for
 __all__ = ["DrawnNetwork", "StochasticModule", "certify", "draw", "fit", "stochastic"]
 
 RECIPE = "module"
+# Fields of a request that `certify` has arguments for.
+_NAMED = {"delta", "predictor", "wanted", "inequality", "candidates", "looks", "certificates"}
+_NAMED |= {"place", "copies"}
 
 
 @dataclass
@@ -132,6 +137,16 @@ def certify(
     data: Any,
     delta: float = 0.035,
     *,
+    predictor: str = "gibbs",
+    claims: Sequence[str] = ("overall",),
+    groups: Sequence[Any] = (),
+    costs: Sequence[Sequence[float]] | None = None,
+    candidates: int = 1,
+    looks: int = 0,
+    certificates: int = 1,
+    place: int | None = None,
+    copies: str = "counted",
+    inequality: str = "",
     label: str = "",
     workers: int = 1,
     **options: Any,
@@ -142,16 +157,41 @@ def certify(
         net: After `fit`.
         data: The training data, as given to `fit`.
         delta: The probability of being wrong.
+        predictor: gibbs, draw, vote-gibbs, vote-tandem or fixed.
+        claims: Of overall, per-class and predicted-class.
+        groups: The group of every example, to claim the error in each of them.
+        costs: A matrix of costs in [0, 1] by true and predicted class, to claim the mean cost.
+        candidates: Modules or priors that were listed before the first look at a result on these
+            examples, this one included.
+        looks: Results on these examples that led to another module or prior.
+        certificates: How many there are to choose from, declared before the first was made.
+        place: This one's place in the order of making, where no number was declared.
+        copies: `independent` declares that equal examples are independent draws.
+        inequality: Another than that of the rule, selected before anything is sampled.
         label: The column that holds the classes, where the data is a table.
         workers: Processes to sample with; they cannot see a module that `__main__` defines.
-        options: predictor ("gibbs", "draw", "vote-gibbs" or "vote-tandem"), inequality, trials,
-            draws, weights, samples, and what else a `pacbound.certify.issue.Request` has.
+        options: draws, weights, samples, and what else a `pacbound.predictors.issuing.Request` has.
     """
-    known = [name for name in Request.__dataclass_fields__ if name != "delta"]
+    known = [name for name in Request.__dataclass_fields__ if name not in _NAMED]
     for name in options:
         if name not in known:
             raise BadInput(f"certify has no option '{name}'; it has {', '.join(known)}")
-    request = Request(parse_delta(repr(delta)), **{"command": "pacbound.certify", **options})
+    matrix = None
+    if costs is not None:
+        rows = tuple(tuple(Decimal(repr(float(cost))) for cost in row) for row in costs)
+        matrix = Costs("cost", rows)
+    request = Request(
+        parse_delta(repr(delta)),
+        predictor=predictor,
+        wanted=Wanted(tuple(claims), tuple(map(str, groups)), matrix),
+        inequality=inequality,
+        candidates=candidates,
+        looks=looks,
+        certificates=certificates,
+        place=place,
+        copies=copies,
+        **{"command": "pacbound.certify", **options},
+    )
     with net.checkpoint_file() as path, engine_for(workers) as engine:
         return issue(path, dataset_given(data, label), request, Sampler(engine), net.module)
 

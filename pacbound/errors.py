@@ -5,11 +5,15 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
-__all__ = ["BadInput", "unknown_name"]
+__all__ = ["BadInput", "CertificateError", "unknown_name"]
 
 
 class BadInput(Exception):
     """What was given cannot be used. The message says what, where, and what to do."""
+
+
+class CertificateError(BadInput):
+    """A text is not a certificate of this format."""
 
 
 def unknown_name(kind: str, name: str, valid: Iterable[str]) -> BadInput:

@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
+import sys
 import tempfile
+import warnings
 from collections.abc import Sequence
 from decimal import Decimal
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from pacbound.bounds.maurer import SMALLEST_M
 from pacbound.certificate.format import Certificate
-from pacbound.certify.budget import parse_delta
-from pacbound.certify.export import network_drawn
-from pacbound.certify.issue import Request
-from pacbound.certify.issue import certify as issue
 from pacbound.data import Dataset
 from pacbound.data.digests import example_digests
 from pacbound.errors import BadInput
-from pacbound.priors.split import split_of, split_order
+from pacbound.predictors.budget import parse_delta
+from pacbound.predictors.export import network_drawn
+from pacbound.predictors.issuing import Request
+from pacbound.predictors.issuing import certify as issue
+from pacbound.priors.split import split_order
 from pacbound.recipes import Settings, recipe
 from pacbound.recipes.commands import GIVEN
 from pacbound.training.loop import train
@@ -29,6 +31,7 @@ from pacbound.training.networks import network_inputs
 
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin
+    from sklearn.model_selection._search import BaseSearchCV
     from sklearn.utils.multiclass import check_classification_targets
     from sklearn.utils.validation import check_is_fitted, validate_data
 except ImportError as error:
@@ -68,12 +71,16 @@ class PacBayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         scale_share: The share of examples to scale by; 0 for arcsinh alone.
         prior_seed: Of the prior's centre; seed k costs 2 ln(k + 1) nats.
         seed: Of training.
-        trials: How many estimators were tried on these examples before this one was kept.
+        candidates: How many settings of the estimator were listed before the first of them was
+            fitted to these examples, and compared on them: GridSearchCV's number of candidates.
+        looks: How many results on these examples led to a change of the settings.
+        certificates: How many fitted estimators there are to choose from by their certificates.
+        copies: `independent` declares that equal examples are independent draws; otherwise more
+            than 1 % of exact copies are refused.
 
     Attributes:
         classes_: The labels, which are taken as known beforehand.
-        certificate_: Its `claim.risk_bound` bounds the error; None where it would count fewer
-            than 8 examples.
+        certificate_: Its `risk_bound` bounds the error.
         network_: The drawn network, an nn.Module, in float64.
     """
 
@@ -91,7 +98,10 @@ class PacBayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         scale_share: float = 0.1,
         prior_seed: int = 0,
         seed: int = 0,
-        trials: int = 1,
+        candidates: int = 1,
+        looks: int = 0,
+        certificates: int = 1,
+        copies: str = "counted",
     ) -> None:
         self.posterior = posterior
         self.delta = delta
@@ -105,12 +115,16 @@ class PacBayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.scale_share = scale_share
         self.prior_seed = prior_seed
         self.seed = seed
-        self.trials = trials
+        self.candidates = candidates
+        self.looks = looks
+        self.certificates = certificates
+        self.copies = copies
 
     def fit(self, X: Any, y: Any) -> PacBayesClassifier:
         """Train on the examples, draw the network, and certify it."""
         X, y = validate_data(self, X, y, dtype=np.float64)
         check_classification_targets(y)
+        self._warn_of_search()
         self.classes_, labels = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
             raise ValueError("PacBayesClassifier needs examples of two classes; these are 1 class")
@@ -124,6 +138,19 @@ class PacBayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise ValueError(str(error)) from error
         return self
 
+    def _warn_of_search(self) -> None:
+        """A search's candidates were compared on these examples: they must be declared."""
+        compared = _candidates_of_search()
+        if compared > self.candidates:
+            warnings.warn(
+                f"{compared} candidates were compared on these examples, and the certificate of "
+                f"the best one declares {self.candidates}: give "
+                f"PacBayesClassifier(candidates={compared}) to the search, or fit the search to "
+                "other examples",
+                UserWarning,
+                stacklevel=3,
+            )
+
     def _fit(
         self, rest: NDArray[Any], inputs: NDArray[np.float32], labels: NDArray[Any], aside: int
     ) -> None:
@@ -134,16 +161,17 @@ class PacBayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         request = Request(
             parse_delta(repr(float(self.delta))),
             "draw",
-            trials=self.trials,
+            candidates=self.candidates,
+            looks=self.looks,
+            certificates=self.certificates,
+            copies=self.copies,
             command="pacbound.sklearn",
         )
         self._settings = self._chosen()
-        self.certificate_: Certificate | None = None
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "network.pt"
             train(self._settings, data, path)
-            if split_of(self._settings, data).counted_data(data).m >= SMALLEST_M:
-                self.certificate_ = issue(path, data, request)
+            self.certificate_: Certificate = issue(path, data, request)
             network, _ = network_drawn(path, data)
         self.network_ = network.double()
 
@@ -195,6 +223,19 @@ class PacBayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """The probabilities of `classes_` by the certified network; they are not certified."""
         probabilities: NDArray[np.float64] = torch.from_numpy(self._logits(X)).softmax(1).numpy()
         return probabilities
+
+
+def _candidates_of_search() -> int:
+    """How many candidates a search compared that now refits the best of them; 0 without one."""
+    frame: FrameType | None = sys._getframe()
+    while frame is not None:
+        if frame.f_code.co_name == "_fit_and_score":
+            return 0  # one of the fits that are compared
+        if isinstance(frame.f_locals.get("self"), BaseSearchCV) and frame.f_code.co_name == "fit":
+            results = frame.f_locals.get("results") or {}
+            return len(results.get("params", []))
+        frame = frame.f_back
+    return 0
 
 
 def _set_aside(

@@ -1,27 +1,56 @@
-"""`pacbound.verify`: the checker's verdict on a file, without torch."""
+"""`pacbound.verify`: the checker's verdict on a file; torch is needed for a checkpoint alone."""
 
 from __future__ import annotations
 
 import os
 from decimal import Decimal
+from pathlib import Path
 
 from pacbound.certificate.checker import Verdict, check_file
 from pacbound.errors import BadInput
 
-__all__ = ["verify"]
+__all__ = ["model_digest", "verify"]
 
 
 def verify(
     path: str | os.PathLike[str],
     max_risk: float = 1.0,
     checkpoint: str | os.PathLike[str] = "",
+    max_class_risk: float = 1.0,
 ) -> Verdict:
-    """Whether the certificate in a file proves its claim; `accepted`, or `reason` why not.
+    """Whether the certificate in a file proves its claims.
+
+    The verdict is `accepted` and has the `certificate`, or it has the number of the `check` that
+    failed and the `reason`.
 
     Arguments:
-        max_risk: Reject a larger bound.
-        checkpoint: Reject a certificate that is not for this file.
+        max_risk: Reject a larger bound on the error over all, or a certificate without one.
+        checkpoint: Reject a certificate that is not for the posterior in this file.
+        max_class_risk: Reject a larger bound on the error of a true class, or a class without one.
     """
-    if not 0 <= max_risk <= 1:
-        raise BadInput(f"max_risk {max_risk} is not in [0, 1]")
-    return check_file(os.fspath(path), Decimal(repr(float(max_risk))), os.fspath(checkpoint))
+    for name, value in (("max_risk", max_risk), ("max_class_risk", max_class_risk)):
+        if not 0 <= value <= 1:
+            raise BadInput(f"{name} {value} is not in [0, 1]")
+    return check_file(
+        os.fspath(path),
+        Decimal(repr(float(max_risk))),
+        max_class_risk=Decimal(repr(float(max_class_risk))),
+        model_sha256=model_digest(checkpoint) if checkpoint else "",
+    )
+
+
+def model_digest(path: str | os.PathLike[str]) -> str:
+    """What `model.sha256` is for a file: of a checkpoint's posterior, or of the file's bytes."""
+    from pacbound.files import file_digest
+
+    try:
+        with open(path, "rb") as stream:
+            is_archive = stream.read(2) == b"PK"  # as torch saves tensors
+        if not is_archive:
+            return file_digest(Path(path))
+    except OSError as error:
+        raise BadInput(f"{path} cannot be read: {error.strerror}") from error
+    from pacbound.networks.digests import tensors_digest
+    from pacbound.training.checkpoints import Checkpoint
+
+    return tensors_digest(Checkpoint.load(Path(path)).posterior)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import pickle
 import subprocess
 import sys
@@ -16,7 +17,8 @@ from torch import Tensor, nn
 
 import pacbound
 from pacbound.api import StochasticModule
-from pacbound.certificate.format import Certificate, PerWeightsRisk, WholeSetRisk
+from pacbound.bounds.prior_grid import index_cost
+from pacbound.certificate.format import Certificate
 from pacbound.data import Dataset
 from pacbound.errors import BadInput
 from pacbound.networks.digests import tensors_digest
@@ -51,7 +53,7 @@ def arrays(data: Dataset) -> tuple[np.ndarray, np.ndarray]:
 
 
 def certified(net: StochasticModule, data: Any, **options: Any) -> Certificate:
-    made = pacbound.certify(net, data, **{"delta": 0.05, "weights": 60, **options})  # type: ignore[operator]
+    made = pacbound.certify(net, data, **{"delta": 0.05, "weights": 60, "draws": 3000, **options})  # type: ignore[operator]
     assert isinstance(made, Certificate)
     return made
 
@@ -70,33 +72,32 @@ def test_the_example_of_the_readme(tiny_data: Dataset, tmp_path: Path) -> None:
     assert record["data"]["m"] == tiny_data.m
     assert record["model"]["recipe"] == "module"
     assert record["made"]["settings"]["structure"]
-    paid = {entry["name"]: entry["value"] for entry in record["prior"]["choices"]}
-    assert (paid["network"], paid["depth"], paid["seed"]) == ("module", 0, 0)
+    paid = record["prior"]["choices"]
+    assert (record["model"]["network"], paid["widths"], paid["seed"]) == ("module", [], 0)
 
 
-def test_no_certificate_rests_on_how_a_module_uses_its_layers(tiny_data: Dataset) -> None:
-    """The checker could not see it: weights are drawn for a batch, also where noise is local."""
+def test_only_modules_of_dense_layers_alone_draw_per_example(tiny_data: Dataset) -> None:
     data = arrays(tiny_data)
-    for module in (dense(), Columns()):
-        shared = certified(trained(data, module), data).risk
-        assert isinstance(shared, PerWeightsRisk)
-        assert shared.draws == 60
+    for module, sampler in ((dense(), "per-example"), (Columns(), "per-weights")):
+        (claim,) = certified(trained(data, module), data).claims
+        assert claim.sampler == sampler
+        assert claim.trials == (3000 if sampler == "per-example" else 60)
 
 
 def test_the_sampled_risk_is_that_of_whole_networks(tiny_data: Dataset) -> None:
     """By brute force: every network drawn whole, and judged on every example."""
     from torch.func import functional_call
 
-    from pacbound.certify.issue import posterior_of
-    from pacbound.certify.risk import is_error
+    from pacbound.predictors.issuing import posterior_of
+    from pacbound.predictors.risk import is_error
     from pacbound.seeds import Noise, derive
     from pacbound.training.checkpoints import Checkpoint
 
     data, module, n = arrays(tiny_data), Columns(), 500
     net = trained(data, module, epochs=20, initial_scale=0.1)
-    risk = certified(net, data, weights=n).risk
-    assert isinstance(risk, PerWeightsRisk)
-    sampled = sum(errors * times for errors, times in risk.counts) / (n * risk.batch)
+    (claim,) = certified(net, data, weights=n).claims
+    assert claim.sampler == "per-weights"
+    sampled = float(claim.mean)
     with net.checkpoint_file() as path:
         problem = posterior_of(Checkpoint.load(path), tiny_data, module=module)
     inputs, labels = torch.from_numpy(data[0]), torch.from_numpy(data[1])
@@ -108,7 +109,7 @@ def test_the_sampled_risk_is_that_of_whole_networks(tiny_data: Dataset) -> None:
             errors.append(float(is_error(logits, labels).double().mean()))
     assert 0.02 < sampled < 0.6
     assert abs(sampled - np.mean(errors)) < 5 * np.std(errors) * np.sqrt(2 / n) + 0.005
-    assert risk.upper > np.mean(errors)
+    assert float(claim.limit or 0) > np.mean(errors)
 
 
 def test_the_drawn_network_is_the_one_that_was_certified(tiny_data: Dataset) -> None:
@@ -116,12 +117,11 @@ def test_the_drawn_network_is_the_one_that_was_certified(tiny_data: Dataset) -> 
     for module in (dense(), Columns(), nn.Sequential(nn.Flatten(), nn.Linear(16, 3))):
         net = trained(data, module)
         certificate = certified(net, data, predictor="draw")
-        assert isinstance(certificate.risk, WholeSetRisk)
         drawn = pacbound.draw(net, data)
         weights = dict(drawn.network.named_parameters())
-        assert tensors_digest(weights) == certificate.risk.weights_sha256
+        assert tensors_digest(weights) == certificate.evidence.weights_sha256
         wrong = int((drawn.logits(data[0]).argmax(1) != data[1]).sum())
-        assert wrong <= certificate.risk.errors  # which counts near ties as well
+        assert wrong <= certificate.claims[0].errors  # which counts near ties as well
 
 
 def test_the_modules_values_and_mode_make_no_difference(tiny_data: Dataset) -> None:
@@ -138,15 +138,20 @@ def test_seeds_of_the_prior_are_paid_for(tiny_data: Dataset) -> None:
     data = arrays(tiny_data)
     net = pacbound.stochastic(dense(), posterior="diag", seed=9)
     pacbound.fit(net, data, **SMALL)
-    (entry,) = [c for c in certified(net, data).prior.choices if c.name == "seed"]
-    assert (entry.index, entry.value) == (10, 9)
+    first, tenth = (certified(each, data) for each in (trained(data, posterior="diag"), net))
+    assert tenth.prior.choices is not None
+    assert tenth.prior.choices.seed == 9
+    grid = [sum(index_cost(v.index) for v in c.prior.variances or ()) for c in (first, tenth)]
+    paid = [float(c.bound.code) - cost for c, cost in zip((first, tenth), grid, strict=True)]
+    assert paid[1] > paid[0] + 2 * math.log(10)
 
 
-def test_trials_are_for_the_user_to_declare(tiny_data: Dataset) -> None:
+def test_what_was_tried_is_for_the_user_to_declare(tiny_data: Dataset) -> None:
     data = arrays(tiny_data)
     net = trained(data)
-    assert certified(net, data).prior.trials == 1
-    assert certified(net, data, trials=20).prior.trials == 20
+    assert certified(net, data).ledger.candidates == 1
+    declared = certified(net, data, candidates=20, looks=2, certificates=3).ledger
+    assert (declared.candidates, declared.looks, declared.certificates.number) == (20, 2, 3)
     with pytest.raises(BadInput, match="no setting trials"):
         trained(data, trials=7)
 
@@ -161,15 +166,15 @@ def test_a_network_can_be_pickled_and_certified_elsewhere(tiny_data: Dataset) ->
 def test_the_checkpoint_is_for_the_command_line_too(tiny_data: Dataset, tmp_path: Path) -> None:
     from decimal import Decimal
 
-    from pacbound.certify.issue import Request
-    from pacbound.certify.issue import certify as issue
+    from pacbound.predictors.issuing import Request
+    from pacbound.predictors.issuing import certify as issue
 
     path = tmp_path / "mine.pt"
     net = trained(tiny_data, checkpoint=str(path))
-    request = Request(Decimal("0.05"), weights=60)
+    request = Request(Decimal("0.05"), weights=60, draws=3000)
     certificate = issue(path, tiny_data, request, module=dense())
     assert certificate.bound == certified(net, tiny_data).bound
-    assert certificate.made.training_seconds is not None
+    assert "train" in certificate.made.times
     with pytest.raises(BadInput, match="--model PACKAGE"):
         issue(path, tiny_data, request)
     other = nn.Sequential(nn.Flatten(), nn.Linear(16, 8), nn.Tanh(), nn.Linear(8, 3))
@@ -223,6 +228,6 @@ def test_importing_is_fast_and_verify_needs_no_torch() -> None:
 
 
 def test_certify_is_callable_whatever_was_imported_before() -> None:
-    for first in ("pass", "import pacbound.certify.issue"):
+    for first in ("pass", "import pacbound.predictors.issuing"):
         code = f"{first}; import pacbound; assert callable(pacbound.certify)"
         subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)

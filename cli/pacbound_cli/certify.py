@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from pacbound.certificate.format import Certificate
-    from pacbound.certify.chunks import Report
-    from pacbound.report.terms import Term
+    from pacbound.predictors import Term
+    from pacbound.predictors.chunks import Report
 
 __all__ = ["certify", "sampling_progress", "terms_table"]
 
@@ -31,9 +31,9 @@ __all__ = ["certify", "sampling_progress", "terms_table"]
     "--predictor",
     default="gibbs",
     show_default=True,
-    type=click.Choice(["gibbs", "draw", "vote"]),
+    type=click.Choice(["gibbs", "draw", "vote", "fixed"]),
     help="draw: one network drawn from the posterior with a seed derived from the digests; vote: "
-    "the majority vote of all networks.",
+    "the majority vote of all networks; fixed: the centre of a learned prior.",
 )
 @click.option(
     "--vote-by",
@@ -54,10 +54,66 @@ __all__ = ["certify", "sampling_progress", "terms_table"]
     "NAME.inputs.json with the fixed map that inputs must go through. Needs --predictor draw.",
 )
 @click.option(
+    "--claims",
+    default="overall",
+    show_default=True,
+    help="What is claimed, separated by commas: overall, per-class (the error given the true "
+    "class), predicted-class (for a draw or fixed).",
+)
+@click.option(
+    "--groups",
+    metavar="COLUMN|FILE.npy",
+    default="",
+    help="Claim the error in each group of examples: a column of the CSV file, or an array.",
+)
+@click.option(
+    "--cost",
+    type=click.Path(path_type=Path),
+    help="Claim the mean cost by a CSV matrix with entries in [0, 1], a row for each true class.",
+)
+@click.option(
     "--inequality",
     default="",
-    help="mcallester or maurer, which is tighter; for a draw maurer only.  [default: mcallester; "
-    "for a draw or a vote maurer]",
+    help="Another than that of the rule: mcallester, maurer, xi or catoni; for a draw binomial or "
+    "density. Selected before anything is sampled.",
+)
+@click.option(
+    "--inequality-seen",
+    is_flag=True,
+    help="The inequality was selected after both were seen: needs --candidates 2 or more.",
+)
+@click.option(
+    "--candidates",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Priors or networks that were listed before the first look at these examples.",
+)
+@click.option(
+    "--looks",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="Results on these examples that led to a change of the prior: each costs ln 2.",
+)
+@click.option(
+    "--certificates",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Certificates to choose the best from, declared before the first was made.",
+)
+@click.option(
+    "--place",
+    type=click.IntRange(min=1),
+    help="The place of this certificate in the order of making, where no number was declared.",
+)
+@click.option(
+    "--copies",
+    type=click.Choice(["counted", "independent"]),
+    default="counted",
+    show_default=True,
+    help="independent declares that equal examples are independent draws.",
 )
 @click.option(
     "--draws",
@@ -83,11 +139,6 @@ __all__ = ["certify", "sampling_progress", "terms_table"]
 @click.option("--kl-tail", default="gaussian", show_default=True, help="Or theorem3, the paper's.")
 @click.option("--risk-limit", default="betting", show_default=True, help="Or chernoff.")
 @click.option(
-    "--trials",
-    type=click.IntRange(min=1),
-    help="Priors tried in all, at least the recipe's; for a draw also networks drawn.",
-)
-@click.option(
     "--model",
     metavar="PACKAGE.MODULE:FACTORY",
     help="The network of your own that was trained; a checkpoint is no reason to run code.",
@@ -111,13 +162,21 @@ def certify(
     vote_by: str | None,
     replay_prior: bool,
     export: Path | None,
+    claims: str,
+    groups: str,
+    cost: Path | None,
     inequality: str,
+    inequality_seen: bool,
+    candidates: int,
+    looks: int,
+    certificates: int,
+    place: int | None,
+    copies: str,
     draws: int,
     weights: int,
     samples: int,
     kl_tail: str,
     risk_limit: str,
-    trials: int | None,
     model: str | None,
     data_name: str | None,
     allow_other_data: bool,
@@ -136,6 +195,8 @@ def certify(
       pacbound certify mlp.pt --delta 0.01 --max-risk 0.25 -o certificates/mlp.json
       pacbound certify mlp.pt --predictor draw --export net.pt
       pacbound certify mlp.pt --predictor vote --vote-by tandem
+      pacbound certify mlp.pt --claims overall,per-class --groups region.npy --cost costs.csv
+      pacbound certify mlp.pt --candidates 3 --looks 2 --certificates 4
       pacbound certify mine.pt --model mine:network
       pacbound certify mlp.pt --scheduler tcp://10.0.0.1:8786
 
@@ -144,10 +205,12 @@ def certify(
 
     A prior that learned from a part of the examples is certified on the rest of them.
 
-    A draw is one ordinary network that can be deployed. It is drawn once: who looks at the draws of
-    several checkpoints and keeps the best one declares their number with --trials.
+    A draw is one ordinary network that can be deployed. It is drawn once: who makes certificates of
+    several checkpoints and keeps the best one declares their number with --certificates.
+
+    Of several claims the first has half of delta, and the others share the other half evenly.
     """
-    from pacbound.certify.budget import parse_delta
+    from pacbound.predictors.budget import parse_delta
 
     probability = parse_delta(delta)
     if max_risk is not None and not 0 <= max_risk <= 1:
@@ -157,17 +220,18 @@ def certify(
         raise click.UsageError("--export writes one drawn network: it needs --predictor draw")
     if vote_by is not None and predictor != "vote":
         raise click.UsageError("--vote-by is for --predictor vote")
-    if predictor == "draw":
+    if predictor in ("draw", "fixed"):
         _refuse_sampling_options(ctx)
 
-    from pacbound.certify.chunks import Sampler
-    from pacbound.certify.export import ensure_exportable, export_network
-    from pacbound.certify.issue import Request
-    from pacbound.certify.issue import certify as issue
     from pacbound.data import load
     from pacbound.devices import device_named
     from pacbound.files import ensure_writable
     from pacbound.networks.factory import module_from
+    from pacbound.predictors.chunks import Sampler
+    from pacbound.predictors.claims import Wanted, read_costs, read_groups
+    from pacbound.predictors.export import ensure_exportable, export_network
+    from pacbound.predictors.issuing import Request
+    from pacbound.predictors.issuing import certify as issue
     from pacbound.training.checkpoints import Checkpoint
     from pacbound.workers.choice import engine_for
     from pacbound.workers.kept import Kept
@@ -182,17 +246,28 @@ def certify(
     settings = Checkpoint.load(checkpoint).settings
     with fetching_bar() as progress:
         data = load(data_name or settings.data, progress, settings.label)
+    wanted = Wanted(
+        tuple(name.strip() for name in claims.split(",") if name.strip()),
+        read_groups(groups, data_name or settings.data) if groups else (),
+        read_costs(cost) if cost is not None else None,
+    )
     module = module_from(model, data.input_shape, data.classes) if model else None
     request = Request(
         delta=probability,
         predictor=f"vote-{vote_by or 'gibbs'}" if predictor == "vote" else predictor,
+        wanted=wanted,
         inequality=inequality,
+        inequality_seen=inequality_seen,
+        candidates=candidates,
+        looks=looks,
+        certificates=certificates,
+        place=place,
+        copies=copies,
         tail=kl_tail,
         limit=risk_limit,
         draws=draws,
         weights=weights,
         samples=samples,
-        trials=trials,
         allow_other_data=allow_other_data,
         replay_prior=replay_prior,
         device=device,
@@ -217,7 +292,7 @@ def certify(
         _show(certificate, path)
         if export is not None:
             click.echo(f"network written to {export}; its inputs: {'; '.join(steps)}")
-    bound = certificate.claim.risk_bound
+    bound = certificate.risk_bound
     if max_risk is not None and bound > max_risk:
         click.echo(f"the bound {bound:.4f} is larger than --max-risk {max_risk}", err=True)
         raise click.exceptions.Exit(1)
@@ -229,11 +304,13 @@ def _own_workers(device: str) -> int:
 
 
 def _refuse_sampling_options(ctx: click.Context) -> None:
-    """An option without effect is refused: one draw has no Monte Carlo."""
+    """An option without effect is refused: one network has no Monte Carlo."""
     for name in ("draws", "weights", "samples", "kl_tail", "risk_limit", "device"):
         if ctx.get_parameter_source(name) == click.core.ParameterSource.COMMANDLINE:
             option = name.replace("_", "-")
-            raise click.UsageError(f"--{option} is for --predictor gibbs: a draw samples nothing")
+            raise click.UsageError(
+                f"--{option} is for --predictor gibbs or vote: nothing else is sampled"
+            )
 
 
 @contextmanager
@@ -274,36 +351,33 @@ def terms_table(steps: Sequence[Term]) -> Table:
 
 
 def _show(certificate: Certificate, path: Path) -> None:
-    """The claim, every term of the bound, and what other bounds would say."""
+    """The claims, every term of the first bound, and what other bounds would say."""
     from rich.console import Console
     from rich.table import Table
 
-    from pacbound.bounds.catoni import grid_beta
-    from pacbound.report.terms import terms
+    from pacbound.predictors import terms
 
     console = Console()
-    console.print(certificate.claim.sentence, style="bold")
+    console.print(certificate.sentence, style="bold")
     console.print(terms_table(terms(certificate)))
-    also = certificate.also
+    if len(certificate.claims) > 1:
+        claims = Table("claim")
+        for column in ("examples", "observed", "at most"):
+            claims.add_column(column, justify="right")
+        for claim in certificate.claims:
+            name = claim.scope if claim.cost is None else f"{claim.scope}, cost “{claim.cost}”"
+            claims.add_row(name, str(claim.m), f"{claim.empirical:.3%}", f"{claim.bound:.3%}")
+        console.print(claims)
     others = Table("for comparison, not part of the claim")
     others.add_column("bound", justify="right")
-    for label, value in (
-        ("McAllester, kl inverse", also.mcallester),
-        ("Maurer, kl inverse", also.maurer),
-        ("Pinsker", also.pinsker),
-    ):
-        if value is not None:
-            others.add_row(label, f"{value:.3%}")
-    if also.catoni is not None:
-        beta = grid_beta(also.catoni.beta_index)
-        others.add_row(f"Catoni, β = {beta:g}", f"{also.catoni.value:.3%}")
-    if also.held_out is not None:
-        held_out = also.held_out
-        others.add_row(
-            f"held-out binomial, {held_out.errors} errors in {held_out.n}", f"{held_out.upper:.3%}"
-        )
+    for entry in certificate.also:
+        if entry.kind == "inequality":
+            others.add_row(f"inequality {entry.name}", f"{entry.value:.3%}")
+        elif entry.kind == "held-out":
+            errors = f"{entry.errors} errors in {entry.examples}"
+            others.add_row(f"held-out binomial, {errors}", f"{entry.upper:.3%}")
     if others.row_count:
         console.print(others)
-    if certificate.claim.risk_bound >= 1 - 1 / certificate.data.classes:
+    if certificate.risk_bound >= 1 - 1 / certificate.data.classes:
         console.print("This bound is no better than guessing: it says nothing.", style="yellow")
     console.print(f"written to {path}; check it with: pacbound verify {path}", soft_wrap=True)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from pacbound.certificate.checker import Verdict
-    from pacbound.report.explanation import Explanation, Remedy
+    from pacbound.report.explanation import ClaimLine, Explanation, Remedy
 
 __all__ = ["explain"]
 
@@ -27,8 +27,9 @@ def explain(certificate: Path, as_json: bool) -> None:
     """Say what the certificate CERT claims, what it does not, and what would tighten it.
 
     The bounds that a change would give are computed from the certificate's own figures, one change
-    at a time; each row says what it takes for granted. Exit code 1: the checker rejects the
-    certificate, so that it claims nothing.
+    at a time; each row says what it assumes, and what the ledger of the next certificate must
+    declare: who certifies again after having seen this one chooses between the two. Exit code 1:
+    the checker rejects the certificate, so that it claims nothing.
 
     \b
     Example:
@@ -48,6 +49,7 @@ def explain(certificate: Path, as_json: bool) -> None:
         result = {
             "file": str(certificate),
             "accepted": verdict.accepted,
+            "check": verdict.check,
             "reason": verdict.reason,
             **(asdict(explanation) if explanation else {}),
         }
@@ -84,7 +86,7 @@ def _show(path: Path, verdict: Verdict, explanation: Explanation | None) -> None
     if not verdict.accepted:
         console.print(
             printable(
-                f"REJECTED: {path} claims nothing, because the checker finds that {verdict.reason}"
+                f"REJECTED: {path} claims nothing; check {verdict.check} fails: {verdict.reason}"
             ),
             style="bold red",
             markup=False,
@@ -97,6 +99,7 @@ def _show(path: Path, verdict: Verdict, explanation: Explanation | None) -> None
     console.print(Padding(explanation.claim, (0, 0, 0, 2)), markup=False)
     if verdict.accepted:
         console.print("  The checker recomputed it from the figures in the file: it holds.")
+    console.print(Padding(explanation.ledger, (0, 0, 0, 2)), markup=False)
     for warning in explanation.warnings:
         console.print(Padding(warning, (0, 0, 0, 2)), style="yellow", markup=False)
     console.print("\nWhat it does not say", style="bold")
@@ -106,10 +109,42 @@ def _show(path: Path, verdict: Verdict, explanation: Explanation | None) -> None
         points.add_row(" –", f"[italic]{escape(subject)}[/]:{escape(rest)}")
     console.print(points)
     console.print()
+    if len(explanation.claims) > 1:
+        console.print(_claims_table(explanation.claims))
     console.print(terms_table(explanation.terms))
     if explanation.remedies:
         console.print(_remedies_table(explanation.remedies))
-        console.print("Each row is one change alone; the other figures stay as they are.")
+        console.print(
+            "Each row is one change alone. Its bound has paid for what the ledger must declare."
+        )
+    else:
+        console.print("No command would tighten this bound with the same examples.")
+
+
+MOST = 40  # claims in a table
+
+
+def _claims_table(claims: tuple[ClaimLine, ...]) -> Table:
+    from rich.markup import escape
+    from rich.table import Table
+
+    from pacbound.report.percent import percent_up
+
+    table = Table("claim")
+    for column in ("m", "observed", "limit", "bound"):
+        table.add_column(column, justify="right", no_wrap=True)
+    for claim in claims[:MOST]:
+        limit = "–" if claim.limit is None else f"{percent_up(claim.limit)} %"
+        table.add_row(
+            escape(f"{claim.loss}, {claim.subject}"),
+            str(claim.m),
+            f"{percent_up(claim.empirical)} %",
+            limit,
+            f"{percent_up(claim.bound)} %",
+        )
+    if len(claims) > MOST:
+        table.add_row(f"and {len(claims) - MOST} more (--json lists them)", "", "", "", "")
+    return table
 
 
 def _remedies_table(remedies: tuple[Remedy, ...]) -> Table:
@@ -121,6 +156,7 @@ def _remedies_table(remedies: tuple[Remedy, ...]) -> Table:
         table.add_column(column, justify="right", no_wrap=True)
     for remedy in remedies:
         lines = [escape(remedy.change), f"  [dim]assumes {escape(remedy.assumes)}[/]"]
-        lines += [f"  [cyan]{escape(remedy.how)}[/]"] if remedy.how else []
+        lines += [f"  [cyan]{escape(command)}[/]" for command in remedy.how]
+        lines += [f"  [dim]ledger: {escape(remedy.ledger)}[/]"]
         table.add_row("\n".join(lines), f"{remedy.bound:.3%}", f"−{remedy.gain:.3%}")
     return table

@@ -20,9 +20,7 @@ MANY = 8  # files that take long enough for a progress bar
 
 
 @click.command()
-@click.argument(
-    "paths", metavar="PATH...", nargs=-1, required=True, type=click.Path(path_type=Path)
-)
+@click.argument("paths", metavar="PATH...", nargs=-1, type=click.Path(path_type=Path))
 @click.option(
     "-o",
     "--output",
@@ -37,8 +35,16 @@ MANY = 8  # files that take long enough for a progress bar
     type=click.Path(path_type=Path, exists=True, file_okay=False),
     help="Where else to look for training logs, by the names of the checkpoints.",
 )
+@click.option(
+    "--verifier",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Write the page on which anybody checks certificates; needs no PATH.",
+)
 @json_option
-def report(paths: tuple[Path, ...], output: Path, logs: Path | None, as_json: bool) -> None:
+def report(
+    paths: tuple[Path, ...], output: Path, logs: Path | None, verifier: Path | None, as_json: bool
+) -> None:
     """Write a page about certificates, each checked.
 
     PATH is a certificate, or a folder with certificates at any depth. The page is one file that
@@ -46,16 +52,26 @@ def report(paths: tuple[Path, ...], output: Path, logs: Path | None, as_json: bo
     tighten it, and how to make it again. Exit code 0: all verify; 1: one does not, and the page
     says why; 2: there is nothing to report on.
 
+    --verifier writes another page, which needs no installation: whoever opens it drops
+    certificates on it, and it checks them in the browser and sends nothing.
+
     \b
     Examples:
       pacbound report certificates -o report.html
       pacbound report certificates/mlp.json --logs runs
+      pacbound report --verifier verify.html
     """
     from dataclasses import asdict
 
     from pacbound.files import ensure_writable, write_whole
     from pacbound.report.page import document, gather, summarise
 
+    if verifier is not None:
+        _write_verifier(verifier)
+        if not paths:
+            return
+    elif not paths:
+        raise click.UsageError("Missing argument 'PATH...'.")
     gathered = gather(paths)
     ensure_writable(output)
     entries = list(_entries(gathered.certificates, logs))
@@ -67,6 +83,15 @@ def report(paths: tuple[Path, ...], output: Path, logs: Path | None, as_json: bo
     else:
         _print(entries, output)
     raise SystemExit(0 if all(entry.verified for entry in entries) else 1)
+
+
+def _write_verifier(path: Path) -> None:
+    from pacbound.files import write_whole
+    from pacbound.report.page.verifier_page import verifier_page
+
+    content = verifier_page().encode()
+    write_whole(path, lambda stream: stream.write(content))
+    click.echo(f"written to {path}", err=True)
 
 
 def _entries(certificates: dict[str, Path], logs: Path | None) -> Iterator[Entry]:

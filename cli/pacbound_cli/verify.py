@@ -27,17 +27,29 @@ def _risk(ctx: click.Context, param: click.Parameter, value: float) -> Decimal:
     type=float,
     callback=_risk,
     default=1.0,
-    help="Reject a larger risk bound.",
+    help="Reject a larger bound on the error over all, or a certificate without one.",
+)
+@click.option(
+    "--max-class-risk",
+    metavar="X",
+    type=float,
+    callback=_risk,
+    default=1.0,
+    help="Reject a larger bound on the error of a true class, or a class without one.",
 )
 @click.option(
     "--checkpoint",
     metavar="CKPT",
     default="",
-    help="Reject a certificate that is not for this checkpoint.",
+    help="Reject a certificate that is not for the posterior in this checkpoint.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the verdicts as JSON.")
 def verify(
-    certificates: tuple[str, ...], max_risk: Decimal, checkpoint: str, as_json: bool
+    certificates: tuple[str, ...],
+    max_risk: Decimal,
+    max_class_risk: Decimal,
+    checkpoint: str,
+    as_json: bool,
 ) -> None:
     """Check that certificates prove what they claim.
 
@@ -47,10 +59,18 @@ def verify(
     \b
     Example, for a build that needs at most 25 % risk:
       pacbound verify certificates/mlp-600.json --max-risk 0.25 --checkpoint mlp.pt
+      pacbound verify certificates/mlp-600.json --max-class-risk 0.4
     """
-    verdicts = {path: check_file(path, max_risk, checkpoint) for path in certificates}
+    digest = ""
+    if checkpoint:
+        from pacbound.verification import model_digest
+
+        digest = model_digest(checkpoint)
+    verdicts = {
+        path: check_file(path, max_risk, "", max_class_risk, digest) for path in certificates
+    }
     if as_json:
-        rows = [{"file": path, **verdict._asdict()} for path, verdict in verdicts.items()]
+        rows = [{"file": path, **verdict.fields()} for path, verdict in verdicts.items()]
         text = json.dumps(rows, indent=1, ensure_ascii=False, default=float)
         click.echo(printable_json(text))
     else:

@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import math
+from decimal import Decimal
+from fractions import Fraction
 
 from pacbound.bounds.arithmetic import Real, log, log1p
-from pacbound.bounds.rounding import highest, lowest, precise, smallest_float
+from pacbound.bounds.figures import smallest_rate
+from pacbound.bounds.rounding import exact, highest, lowest, precise, smallest_float
 
-__all__ = ["bernoulli_kl", "bernoulli_kl_inverse", "bernoulli_kl_inverse_derivatives"]
+__all__ = [
+    "bernoulli_kl",
+    "bernoulli_kl_inverse",
+    "bernoulli_kl_inverse_derivatives",
+    "kl_inverse_rate",
+]
 
 
 def bernoulli_kl(q: Real, p: Real) -> Real:
@@ -47,6 +55,25 @@ def bernoulli_kl_inverse(q: float, c: float) -> float:
             return bool(low_p >= high_q) and bool(bernoulli_kl(high_q, low_p) >= high_c)
 
         return smallest_float(proved, guess=_newton(q, c), low=q)
+
+
+def kl_inverse_rate(q: Fraction, c: Real, factor: int = 1) -> Decimal:
+    """`factor` times the largest p with kl(q‖p) ≤ c, as a rate that is proved; in `precise`.
+
+    Arguments:
+        q: A rate, exactly.
+        c: An interval; where it is not above 0, p is q.
+    """
+    risk = exact(q)
+
+    def proved(rate: Fraction) -> bool:
+        p = rate / factor
+        if c <= 0:
+            return p >= q
+        return p > q and (p >= 1 or bool(bernoulli_kl(risk, exact(p)) >= c))
+
+    guess = _newton(float(q), float(c.upper())) if c > 0 and q < 1 else float(q)
+    return smallest_rate(proved, factor * guess)
 
 
 def bernoulli_kl_inverse_derivatives(q: Real, p: Real) -> tuple[Real, Real]:

@@ -21,18 +21,31 @@ from __future__ import annotations
 
 import math
 from decimal import Decimal
+from fractions import Fraction
 
 from pacbound.bounds.arithmetic import Real, log, whole
+from pacbound.bounds.figures import smallest_rate
 from pacbound.bounds.histogram import Counts, draws_and_mean
-from pacbound.bounds.rounding import lowest, precise, smallest_float
+from pacbound.bounds.rounding import exact, lowest, precise, smallest_float
 
-__all__ = ["log_wealth", "risk_limit"]
+__all__ = ["limit", "log_wealth", "risk_limit"]
 
 
 def log_wealth(counts: Counts, batch: int, p: Real) -> Real:
     """Σ ln(1 + p − X) over all draws X = errors/batch. Valid when: p > 0."""
     one = whole(1, p)
     return sum(times * log(one - one * errors / batch + p) for errors, times in counts)
+
+
+def limit(counts: Counts, batch: int, level: Real) -> Decimal:
+    """The smallest rate at which the wealth is proved to be e^level or more; in `precise`."""
+    _, mean = draws_and_mean(counts, batch)
+    most = max(errors for errors, _ in counts)
+
+    def proved(p: Fraction) -> bool:
+        return most < (1 + p) * batch and bool(log_wealth(counts, batch, exact(p)) >= level)
+
+    return smallest_rate(proved, _newton(counts, batch, float(mean), float(level.upper())))
 
 
 def risk_limit(counts: Counts, batch: int, delta: float | Decimal) -> float:

@@ -1,4 +1,4 @@
-"""Upper confidence limit of an error rate from a held-out set.
+"""Upper confidence limit of the error rate of a predictor that was fixed before the examples.
 
 C. J. Clopper and E. S. Pearson, "The Use of Confidence or Fiducial Limits Illustrated in the Case
 of the Binomial" (1934); J. Langford, "Tutorial on Practical Prediction Theory for Classification"
@@ -12,14 +12,18 @@ judged once.
 from __future__ import annotations
 
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 from flint import arb
 
+from pacbound.bounds.arithmetic import Real
+from pacbound.bounds.bernoulli_kl import kl_inverse_rate
 from pacbound.bounds.chernoff import risk_limit
-from pacbound.bounds.rounding import lowest, precise, smallest_float
+from pacbound.bounds.figures import smallest_rate
+from pacbound.bounds.rounding import exact, lowest, precise, smallest_float
 
-__all__ = ["distribution", "upper_limit"]
+__all__ = ["distribution", "limit", "upper_limit"]
 
 
 def distribution(errors: int, n: int, p: Any) -> Any:
@@ -39,6 +43,21 @@ def distribution(errors: int, n: int, p: Any) -> Any:
         term *= ratio
         total += term
     return total
+
+
+def limit(errors: int, n: int, level: Real) -> Decimal:
+    """The smallest rate p that is proved to have ln P(Bin(n, p) ≤ errors) ≤ −level; in `precise`.
+
+    Arguments:
+        level: ln(1/δ) as an interval, above ln 2: then the limit is above errors/n.
+    """
+    mean = Fraction(errors, n)
+
+    def proved(p: Fraction) -> bool:
+        return p > mean and bool(distribution(errors, n, exact(p)).log() <= -level)
+
+    # Chernoff's limit is above this one.
+    return smallest_rate(proved, float(kl_inverse_rate(mean, level / n)))
 
 
 def upper_limit(errors: int, n: int, delta: float | Decimal) -> float:

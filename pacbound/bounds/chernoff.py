@@ -13,12 +13,17 @@ from __future__ import annotations
 from decimal import Decimal
 from fractions import Fraction
 
-from pacbound.bounds.arithmetic import log
-from pacbound.bounds.bernoulli_kl import bernoulli_kl_inverse
+from pacbound.bounds.arithmetic import Real, log
+from pacbound.bounds.bernoulli_kl import bernoulli_kl_inverse, kl_inverse_rate
 from pacbound.bounds.histogram import Counts, draws_and_mean
 from pacbound.bounds.rounding import exact, lowest, precise, round_up
 
-__all__ = ["mean_limit", "risk_limit"]
+__all__ = ["limit", "mean_limit", "risk_limit"]
+
+
+def limit(mean: Fraction, draws: int, level: Real) -> Decimal:
+    """kl⁻¹(mean, level/draws) as a rate; the level ln(1/δ) is an interval, in `precise`."""
+    return kl_inverse_rate(mean, level / draws)
 
 
 def risk_limit(errors: int, draws: int, delta: float | Decimal) -> float:

@@ -1,367 +1,496 @@
-"""The certificate, format 1, as frozen dataclasses that mirror its JSON."""
+"""The certificate, format 2, as frozen dataclasses (SPEC.md, "The fields").
+
+Each field has its kind and the condition under which it is there; a field that is not there is
+None. Decimals are `Decimal`, with the digits that the file shows.
+
+Reading checks the shape. Whether the claims hold is for the checker to say.
+"""
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import re
-import types
 import typing
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeAlias
 
-from pacbound.certificate import checker
-from pacbound.errors import BadInput
+from pacbound.bounds import codes
+from pacbound.certificate.kinds import (
+    DIGEST,
+    DIGEST_OR_EMPTY,
+    MAP,
+    NATS,
+    NONNEGATIVE,
+    POSITIVE,
+    RATE,
+    REAL,
+    SHARE,
+    THRESHOLD,
+    Array,
+    Integer,
+    OnlyIf,
+    String,
+    Text,
+    Word,
+    refuse,
+)
+from pacbound.errors import CertificateError
 from pacbound.files import write_whole
 from pacbound.printable import printable_json
 
 __all__ = [
+    "ALSO_KINDS",
+    "ALSO_NAMES",
+    "COUNTED",
+    "FORMAT",
+    "INEQUALITIES",
+    "LOSSES",
+    "PREDICTORS",
+    "SAMPLED",
+    "SUBJECTS",
     "Also",
+    "Block",
     "Bound",
-    "Budget",
-    "Catoni",
-    "Center",
     "Certificate",
-    "Choice",
+    "Certificates",
+    "Choices",
     "Claim",
     "Data",
-    "DrawnGroup",
-    "DrawnRatio",
-    "ExactKL",
-    "HeldOut",
-    "KLGroup",
-    "LearnedCenter",
+    "Evidence",
+    "Extractor",
+    "Group",
+    "Ledger",
     "Made",
     "Model",
-    "MonteCarloGroup",
-    "MonteCarloKL",
-    "PerExampleRisk",
-    "PerWeightsRisk",
+    "Part",
     "Prior",
     "Seeds",
-    "Tail",
+    "Tried",
+    "Validation",
     "Variance",
-    "WholeSetRisk",
+    "schema",
 ]
 
-T = TypeVar("T")
+FORMAT = "pacbound-certificate/2"
+SAMPLED = ("gibbs", "vote-gibbs", "vote-tandem")  # their empirical risk is estimated
+COUNTED = ("draw", "fixed")  # their errors are counted
+PREDICTORS = ("gibbs", "draw", "vote-gibbs", "vote-tandem", "fixed")
+SUBJECTS = ("all", "answered", "true-class", "predicted-class", "group")
+LOSSES = ("zero-one", "abstention", "cost")
+INEQUALITIES = ("mcallester", "maurer", "xi", "catoni", "binomial", "density")
+ALSO_KINDS = ("inequality", "held-out", "theorem3")
+ALSO_NAMES = ("mcallester", "maurer", "xi", "catoni", "pinsker", "binomial", "density")
 
-# A pair of counts on three lines, to be printed on one; no text in JSON has a line's end in it.
-_PAIR = re.compile(r"\[\n +(\d+),\n +(\d+)\n +\]")
+MANY = 10**15
+EXAMPLES = Integer(1, 10_000_000)
+EXAMPLES_OR_NONE = Integer(0, 10_000_000)
+PARAMETERS = Integer(1, 10**12)
+SEED = Integer(0, 10**9)
+CLASS = Integer(0, 1_000_000)
+NAME = Text(1, 60)
+LONG_NAME = Text(1, 200)
+
+Json: TypeAlias = Any
 
 
-@dataclass(frozen=True)
+def _if(name: str, *values: str) -> OnlyIf:
+    """If a field of the same object has one of these values."""
+    return OnlyIf(lambda root, here: here.get(name) in values)
+
+
+def _unless(name: str, *values: str) -> OnlyIf:
+    return OnlyIf(lambda root, here: here.get(name) not in values)
+
+
+def _of(part: str, name: str, *values: str) -> OnlyIf:
+    """If a field of a part of the certificate has one of these values."""
+    return OnlyIf(lambda root, here: _inside(root, part).get(name) in values)
+
+
+def _inside(root: Json, part: str) -> Json:
+    found = root.get(part)
+    return found if isinstance(found, dict) else {}
+
+
+def _predictor(*names: str) -> OnlyIf:
+    return OnlyIf(lambda root, here: root.get("predictor") in names)
+
+
+_NOT_FIXED = _predictor(*SAMPLED, "draw")
+_PER_EXAMPLE = _if("sampler", "per-example")
+_PER_WEIGHTS = _if("sampler", "per-weights")
+
+
+def _counts(root: Json, here: Json) -> bool:
+    return root.get("predictor") in COUNTED or here.get("sampler") == "per-example"
+
+
+_ERRORS = OnlyIf(lambda root, here: here.get("loss") != "cost" and _counts(root, here))
+_TOTAL = OnlyIf(lambda root, here: here.get("loss") == "cost" and _counts(root, here))
+_RECIPE = OnlyIf(
+    lambda root, here: root.get("predictor") != "fixed" or here.get("source") == "centre"
+)
+_VALIDATION = OnlyIf(
+    lambda root, here: (
+        root.get("predictor") != "fixed" and here.get("kind") in ("learned", "elsewhere")
+    )
+)
+_HAS_DRAW, _HAS_RISK = _predictor("draw"), _predictor(*SAMPLED)
+_HAS_KL = _of("evidence", "kind", "monte-carlo")
+
+
+@dataclass(frozen=True, kw_only=True)
 class Claim:
-    risk_bound: float
-    delta: float
-    loss: str = "zero-one"
-    predictor: str = "gibbs"
-    sentence: str = ""
+    """One inequality: the mean loss on new data, given the subject, is at most `bound`."""
+
+    subject: Annotated[str, Word(SUBJECTS)]
+    class_: Annotated[int | None, CLASS, _if("subject", "true-class", "predicted-class")] = None
+    group: Annotated[str | None, NAME, _if("subject", "group")] = None
+    loss: Annotated[str, Word(LOSSES)]
+    cost: Annotated[str | None, NAME, _if("loss", "cost")] = None
+    cost_sha256: Annotated[str | None, DIGEST, _if("loss", "cost")] = None
+    m: Annotated[int, EXAMPLES]
+    delta: Annotated[Decimal, SHARE]
+    delta_risk: Annotated[Decimal | None, SHARE, _HAS_RISK] = None
+    sampler: Annotated[str | None, Word(("per-example", "per-weights")), _HAS_RISK] = None
+    draws: Annotated[int | None, Integer(1, MANY), _PER_EXAMPLE] = None
+    errors: Annotated[int | None, Integer(0, MANY), _ERRORS] = None
+    total: Annotated[Decimal | None, NONNEGATIVE, _TOTAL] = None
+    scale: Annotated[int | None, Integer(1, 1_000_000), _PER_WEIGHTS] = None
+    histogram: Annotated[
+        tuple[tuple[int, int], ...] | None,
+        Array(1, 1001, Array(2, 2, Integer(0, MANY))),
+        _PER_WEIGHTS,
+    ] = None
+    limit_by: Annotated[str | None, Word(("betting", "chernoff")), _PER_WEIGHTS] = None
+    empirical: Annotated[Decimal, RATE]
+    limit: Annotated[Decimal | None, RATE, _HAS_RISK] = None
+    bound: Annotated[Decimal, RATE]
+
+    @property
+    def trials(self) -> int:
+        """What the mean is over: examples, draws of examples, or draws of weights."""
+        if self.histogram is not None:
+            return sum(times for _, times in self.histogram)
+        return self.draws if self.draws is not None else self.m
+
+    @property
+    def mean(self) -> Fraction:
+        """The mean loss that was observed, exactly."""
+        if self.histogram is not None:
+            assert self.scale is not None
+            summed = sum(value * times for value, times in self.histogram)
+            return Fraction(summed, self.scale * self.trials)
+        lost = self.errors if self.errors is not None else self.total
+        assert lost is not None
+        return Fraction(lost) / self.trials
+
+    @property
+    def key(self) -> tuple[int, int, str, int, str]:
+        """Claims are in this order."""
+        places = SUBJECTS.index(self.subject), LOSSES.index(self.loss)
+        return *places, self.cost or "", self.class_ or 0, self.group or ""
+
+    @property
+    def scope(self) -> str:
+        """Whom the claim is about, in a few words: `all`, `true class 3`, `group north`."""
+        if self.class_ is not None:
+            return f"{self.subject.replace('-', ' ')} {self.class_}"
+        return f"group {self.group}" if self.group is not None else self.subject
 
 
-@dataclass(frozen=True)
-class Budget:
-    """The shares of delta; as printed decimals they add up to it exactly."""
-
-    pac_bayes: float
-    risk: float
-    kl: float
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Data:
-    name: str
-    m: int
-    classes: int
-    sha256: str
+    name: Annotated[str, LONG_NAME]
+    examples: Annotated[int, EXAMPLES]
+    m: Annotated[int, EXAMPLES]
+    classes: Annotated[int, Integer(2, 1_000_001)]
+    sha256: Annotated[str, DIGEST]
+    duplicates: Annotated[int, EXAMPLES_OR_NONE]
+    copies: Annotated[str, Word(("counted", "independent", "unknown"))]
+    groups_sha256: Annotated[str, DIGEST_OR_EMPTY]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
+class Extractor:
+    sha256: Annotated[str, DIGEST]
+    origin: Annotated[str, LONG_NAME]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Model:
-    recipe: str
-    posterior: str
-    parameters: int
-    checkpoint_sha256: str
+    source: Annotated[
+        str | None,
+        Word(("centre", "estimator", "module", "onnx", "predictions")),
+        _predictor("fixed"),
+    ] = None
+    recipe: Annotated[str | None, Word(codes.RECIPES), _RECIPE] = None
+    network: Annotated[str | None, Word(codes.NETWORKS), _NOT_FIXED] = None
+    structure_sha256: Annotated[str | None, DIGEST_OR_EMPTY, _NOT_FIXED] = None
+    posterior: Annotated[
+        str | None, Word(("diag", "k-diag", "k-linear", "k-nonlinear")), _NOT_FIXED
+    ] = None
+    parameters: Annotated[int | None, PARAMETERS, _NOT_FIXED] = None
+    frozen: Annotated[int | None, Integer(0, 10**12), _NOT_FIXED] = None
+    sha256: Annotated[str, DIGEST]
+    extractors: Annotated[tuple[Extractor, ...], Array(0, 8, Extractor)] = ()
+    answer_above: Annotated[str, THRESHOLD] = ""
 
 
-@dataclass(frozen=True)
-class Center:
-    """A random initialisation."""
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """The examples that a prior learned from."""
 
-    kind: str
-    initializer: str
-    seed: int
-    sha256: str
+    examples: Annotated[int, EXAMPLES]
+    sha256: Annotated[str, DIGEST]
 
 
-@dataclass(frozen=True)
-class LearnedCenter:
-    """A network trained on a part of the examples, which the certificate does not count.
+@dataclass(frozen=True, kw_only=True)
+class Validation:
+    """Errors of a prior's centre on examples that are not counted and that it was not fitted to."""
 
-    `examples_sha256` is the digest of that part, `errors` those of the centre itself on the
-    examples that are counted, and `training` says how it was trained.
-    """
-
-    kind: str
-    examples: int
-    learned_from: int
-    split_seed: int
-    split_sha256: str
-    examples_sha256: str
-    errors: int
-    training: dict[str, Any]
-    sha256: str
+    examples: Annotated[int, EXAMPLES_OR_NONE]
+    errors: Annotated[int, EXAMPLES_OR_NONE]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
+class Block:
+    """The sizes of the blocks into which a layer's units are cut."""
+
+    layer: Annotated[int, Integer(1, 10_000)]
+    sizes: Annotated[tuple[int, ...], Array(2, 20, EXAMPLES)]
+
+
+_INITIALISED = _of("prior", "kind", "initialised")
+_LEARNED = _of("prior", "kind", "learned")
+_NEW = _of("prior", "kind", "initialised", "elsewhere")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choices:
+    """What the prior is made from, as words of declared lists and whole numbers."""
+
+    initializer: Annotated[str | None, Word(codes.INITIALIZERS), _NEW] = None
+    seed: Annotated[int, SEED]
+    input_scale: Annotated[str | None, Word(codes.INPUT_SCALES), _INITIALISED] = None
+    smoothing: Annotated[str | None, Word(codes.SMOOTHING_LENGTHS), _INITIALISED] = None
+    alignment: Annotated[str | None, Word(codes.ALIGNMENTS), _INITIALISED] = None
+    hidden_bias: Annotated[str | None, Word(codes.HIDDEN_BIASES), _INITIALISED] = None
+    later_bias: Annotated[str | None, Word(codes.HIDDEN_BIASES), _INITIALISED] = None
+    widths: Annotated[tuple[int, ...] | None, Array(0, 100, EXAMPLES), _INITIALISED] = None
+    prior_fraction: Annotated[str | None, Word(codes.PRIOR_FRACTIONS), _LEARNED] = None
+    split_seed: Annotated[int | None, SEED, _LEARNED] = None
+    variance_groups: Annotated[str, Word(codes.VARIANCE_GROUPS)]
+    blocks: Annotated[tuple[Block, ...], Array(0, 100, Block)] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
 class Variance:
-    """A prior variance c·exp(−index/b) and the layers that share it.
+    """A group of weights and their prior variance: an index on the grid, or a given value."""
 
-    The index is 0 where a learned prior brought the variance with it, for nothing.
-    """
-
-    layers: tuple[str, ...]
-    parameters: int
-    b: int
-    c: float
-    index: int
-    value: float
+    name: Annotated[str, LONG_NAME]
+    parameters: Annotated[int, PARAMETERS]
+    by: Annotated[str, Word(("grid", "given"))]
+    index: Annotated[int | None, Integer(1, 10_000), _if("by", "grid")] = None
+    value: Annotated[Decimal | None, POSITIVE, _if("by", "given")] = None
 
 
-@dataclass(frozen=True)
-class Choice:
-    """A knob of the prior: `value` is number `index` of its declared list."""
-
-    name: str
-    index: int
-    value: str | int | float
-
-    @classmethod
-    def of(cls, name: str, value: str | int | float) -> Choice:
-        """The choice with its index looked up; BadInput if the value is not declared."""
-        try:
-            return cls(**checker.choice(name, value))
-        except ValueError as error:
-            raise BadInput(f"{error}, so a prior with it cannot be paid for") from error
+_KINDS = ("none", "initialised", "learned", "elsewhere")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Prior:
-    center: Center | LearnedCenter
-    variances: tuple[Variance, ...]
-    choices: tuple[Choice, ...]
-    trials: int
+    kind: Annotated[str, Word(_KINDS)]
+    sha256: Annotated[str | None, DIGEST, _NOT_FIXED] = None
+    origin: Annotated[str | None, LONG_NAME, _if("kind", "elsewhere")] = None
+    part: Annotated[Part | None, Part, _if("kind", "learned")] = None
+    validation: Annotated[Validation | None, Validation, _VALIDATION] = None
+    choices: Annotated[Choices | None, Choices, _unless("kind", "none")] = None
+    variances: Annotated[tuple[Variance, ...] | None, Array(1, 2000, Variance), _NOT_FIXED] = None
 
 
-@dataclass(frozen=True)
-class KLGroup:
-    """Tr Σ, ‖M − Θ0‖² and ln|det| of the layers that share one prior variance."""
-
-    trace: float
-    distance_sq: float
-    log_det: float
+@dataclass(frozen=True, kw_only=True)
+class Tried:
+    candidates: Annotated[int, Integer(1, 10**9)] = 1
+    looks: Annotated[int, Integer(0, 10**6)] = 0
 
 
-@dataclass(frozen=True)
-class ExactKL:
-    method: str
-    upper: float
-    groups: tuple[KLGroup, ...]
+@dataclass(frozen=True, kw_only=True)
+class Certificates:
+    """How many certificates there are to choose from, or the place of this one among them."""
+
+    counted: Annotated[str, Word(("declared", "place"))] = "declared"
+    number: Annotated[int, Integer(1, 10**9)] = 1
 
 
-@dataclass(frozen=True)
-class MonteCarloGroup:
-    """What the samples of the layers that share one prior variance say of E‖W − Θ0‖².
+@dataclass(frozen=True, kw_only=True)
+class Ledger:
+    recipe: Annotated[Tried, Tried]
+    user: Annotated[Tried, Tried]
+    certificates: Annotated[Certificates, Certificates]
 
-    The mean square is (1/K) Σ‖W_k − Θ0‖², the Lipschitz constant that of the map from standard
-    normals to W, and the offset ‖W(0) − Θ0‖. None of them depends on the prior variance.
-    """
+    @property
+    def candidates(self) -> int:
+        """The recipe's and the user's together."""
+        return self.recipe.candidates * self.user.candidates
 
-    mean_square: float
-    lipschitz: float
-    offset: float
-    log_det: float
-
-
-@dataclass(frozen=True)
-class Tail:
-    """What one tail adds to the KL at the mean squares, in nats, and the KL with it."""
-
-    correction: float
-    upper: float
+    @property
+    def looks(self) -> int:
+        """The recipe's and the user's together."""
+        return self.recipe.looks + self.user.looks
 
 
-@dataclass(frozen=True)
-class MonteCarloKL:
-    """A KL from K samples; `upper` is that of the chosen tail, both being reported.
-
-    With G groups each limit has a share budget.kl/G, so that every prior variance may be chosen
-    afterwards. `shared`: the same weight samples serve KL and risk, which is valid because delta
-    is split by a union bound, and that needs no independence.
-    """
-
-    method: str
-    tail: str
-    samples: int
-    shared: bool
-    upper: float
-    groups: tuple[MonteCarloGroup, ...]
-    gaussian: Tail
-    theorem3: Tail
+_EXACT = _of("evidence", "kind", "exact")
+_DRAWN = _of("evidence", "kind", "drawn")
+_CLOSED = _of("evidence", "kind", "exact", "drawn")
 
 
-@dataclass(frozen=True)
-class DrawnGroup:
-    """‖w − Θ0‖² of the drawn weights, ‖ε‖² of the noise they came from, and ln|det|."""
+@dataclass(frozen=True, kw_only=True)
+class Group:
+    """What the divergence of the weights that share a prior variance is computed from."""
 
-    distance_sq: float
-    noise_sq: float
-    log_det: float
-
-
-@dataclass(frozen=True)
-class DrawnRatio:
-    """ln(dq/dp) at the weights that were drawn, in the place of a KL; it may be negative."""
-
-    method: str
-    upper: float
-    groups: tuple[DrawnGroup, ...]
+    trace: Annotated[Decimal | None, POSITIVE, _EXACT] = None
+    mean_square: Annotated[Decimal | None, POSITIVE, _HAS_KL] = None
+    distance_sq: Annotated[Decimal | None, NONNEGATIVE, _CLOSED] = None
+    lipschitz: Annotated[Decimal | None, POSITIVE, _HAS_KL] = None
+    offset: Annotated[Decimal | None, NONNEGATIVE, _HAS_KL] = None
+    noise_sq: Annotated[Decimal | None, NONNEGATIVE, _DRAWN] = None
+    log_det: Annotated[Decimal, REAL]
 
 
-@dataclass(frozen=True)
-class PerExampleRisk:
-    """Every draw is one example under weights of its own.
+@dataclass(frozen=True, kw_only=True)
+class Evidence:
+    """KL(q‖p), or ln(dq/dp) at the drawn weights, and what it is computed from."""
 
-    For a vote by the tandem loss, an error is here, and in the next, one of two networks at once.
-    """
-
-    sampler: str
-    draws: int
-    errors: int
-    limit: str
-    upper: float
-
-
-@dataclass(frozen=True)
-class PerWeightsRisk:
-    """Every draw is one weight sample on a batch of its own: `times` had so many `errors`."""
-
-    sampler: str
-    draws: int
-    batch: int
-    limit: str
-    counts: tuple[tuple[int, int], ...]
-    upper: float
+    kind: Annotated[str, Word(("exact", "monte-carlo", "drawn"))]
+    weights_sha256: Annotated[str | None, DIGEST, _if("kind", "drawn")] = None
+    delta_kl: Annotated[Decimal | None, SHARE, _if("kind", "monte-carlo")] = None
+    tail: Annotated[str | None, Word(("gaussian", "theorem3")), _if("kind", "monte-carlo")] = None
+    samples: Annotated[int | None, Integer(1, 10**9), _if("kind", "monte-carlo")] = None
+    groups: Annotated[tuple[Group, ...], Array(1, 2000, Group)]
+    nats: Annotated[Decimal, NATS]
 
 
-@dataclass(frozen=True)
-class WholeSetRisk:
-    """The errors of one drawn network on all m examples; the digest is that of its weights."""
-
-    sampler: str
-    errors: int
-    weights_sha256: str
-    upper: float
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Bound:
-    inequality: str
-    complexity: float
-    value: float
+    inequality: Annotated[str, Word(INEQUALITIES)]
+    selected: Annotated[str, Word(("rule", "beforehand", "candidate"))]
+    code: Annotated[Decimal, NATS]
+    ledger: Annotated[Decimal, NATS]
 
 
-@dataclass(frozen=True)
-class Catoni:
-    beta_index: int
-    value: float
-
-
-@dataclass(frozen=True)
-class HeldOut:
-    n: int
-    errors: int
-    upper: float
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Also:
-    """Other bounds from the same figures: for information, not part of the claim.
+    """Information that is no claim."""
 
-    All but the last speak of the Gibbs predictor alone, and are null for any other.
-    """
+    kind: Annotated[str, Word(ALSO_KINDS)]
+    name: Annotated[str | None, Word(ALSO_NAMES), _if("kind", "inequality")] = None
+    value: Annotated[Decimal | None, RATE, _if("kind", "inequality")] = None
+    examples: Annotated[int | None, EXAMPLES, _if("kind", "held-out")] = None
+    errors: Annotated[int | None, EXAMPLES_OR_NONE, _if("kind", "held-out")] = None
+    upper: Annotated[Decimal | None, RATE, _if("kind", "held-out")] = None
+    nats: Annotated[Decimal | None, NATS, _if("kind", "theorem3")] = None
 
-    mcallester: float | None
-    maurer: float | None
-    pinsker: float | None
-    catoni: Catoni | None
-    held_out: HeldOut | None
 
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Seeds:
-    derivation: str
-    risk: str
-    kl: str | None = None
+    draw: Annotated[str | None, DIGEST, _HAS_DRAW] = None
+    risk: Annotated[str | None, DIGEST, _HAS_RISK] = None
+    kl: Annotated[str | None, DIGEST, _HAS_KL] = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Made:
-    pacbound: str
-    python: str
-    torch: str
-    date: str
-    training_command: str
-    training_seconds: float | None
-    command: str
-    seconds: float
-    settings: dict[str, Any]
+    """How the certificate was made; nothing here supports a claim."""
+
+    date: Annotated[str, Text(0, 40)]
+    command: Annotated[str, Text(0, 2000)]
+    training_command: Annotated[str, Text(0, 2000)]
+    software: Annotated[dict[str, str], MAP]
+    machine: Annotated[dict[str, str], MAP]
+    prior: Annotated[dict[str, str], MAP]
+    times: Annotated[dict[str, str], MAP]
+    settings: Annotated[dict[str, str], MAP]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Certificate:
-    claim: Claim
-    budget: Budget
-    data: Data
-    model: Model
-    prior: Prior
-    kl: ExactKL | MonteCarloKL | DrawnRatio
-    risk: PerExampleRisk | PerWeightsRisk | WholeSetRisk
-    bound: Bound
-    also: Also
-    seeds: Seeds
-    made: Made
+    sentence: Annotated[str, String(1, 20_000)]
+    predictor: Annotated[str, Word(PREDICTORS)]
+    delta: Annotated[Decimal, SHARE]
+    claims: Annotated[tuple[Claim, ...], Array(1, 2001, Claim)]
+    data: Annotated[Data, Data]
+    model: Annotated[Model, Model]
+    prior: Annotated[Prior, Prior]
+    ledger: Annotated[Ledger, Ledger]
+    evidence: Annotated[Evidence | None, Evidence, _NOT_FIXED] = None
+    bound: Annotated[Bound, Bound]
+    also: Annotated[tuple[Also, ...], Array(0, 20, Also)] = ()
+    seeds: Annotated[Seeds | None, Seeds, _NOT_FIXED] = None
+    made: Annotated[Made, Made]
 
-    def in_words(self) -> Certificate:
-        """The same certificate, its sentence written from its numbers."""
-        words = checker.sentence(self.to_mapping())
-        return dataclasses.replace(self, claim=dataclasses.replace(self.claim, sentence=words))
+    @property
+    def overall(self) -> Claim | None:
+        """The claim on the error over all inputs, if there is one."""
+        claims = [c for c in self.claims if (c.subject, c.loss) == ("all", "zero-one")]
+        return claims[0] if claims else None
+
+    @property
+    def risk_bound(self) -> float:
+        """The bound on the error over all inputs; 1.0 if no claim is made on it."""
+        return 1.0 if self.overall is None else float(self.overall.bound)
+
+    @property
+    def held_out(self) -> Also | None:
+        """The errors on a test set and their upper limit, if they were counted."""
+        return next((entry for entry in self.also if entry.kind == "held-out"), None)
 
     def to_mapping(self) -> dict[str, Any]:
-        """The certificate as plain dicts and lists, in the order of the format."""
-        return {"format": checker.FORMAT, **dataclasses.asdict(self)}
+        """The certificate as parsed JSON, in the order of the format."""
+        return {"format": FORMAT, **_Object(Certificate).write(self)}
 
     def to_json(self) -> str:
-        """The certificate's text; floats are printed so that they round-trip."""
+        """The certificate's text, the same for equal certificates."""
         text = json.dumps(self.to_mapping(), indent=1, ensure_ascii=False, allow_nan=False)
         return _PAIR.sub(r"[\1, \2]", printable_json(text)) + "\n"
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Certificate:
-        """Read a certificate's shape. Whether its claim holds is for the checker to say."""
+        """Read a certificate; CertificateError if it is not of the format's shape."""
         try:
             record = json.loads(text)
         except (ValueError, RecursionError) as error:
-            raise BadInput(f"not a certificate: {error}") from error
+            raise CertificateError(f"not a certificate: {error}") from error
         return cls.from_mapping(record)
 
     @classmethod
     def from_mapping(cls, record: Any) -> Certificate:
-        """The inverse of `to_mapping`; BadInput for any other shape."""
-        if not isinstance(record, dict) or record.get("format") != checker.FORMAT:
-            raise BadInput(f"not a certificate of the format {checker.FORMAT}")
-        return _build(cls, {name: record[name] for name in record if name != "format"}, "")
+        """The inverse of `to_mapping`."""
+        if not isinstance(record, dict) or record.get("format") != FORMAT:
+            raise CertificateError(f"not a certificate of the format {FORMAT}")
+        rest = {name: value for name, value in record.items() if name != "format"}
+        certificate: Certificate = _Object(cls).read(rest, "", rest)
+        fixed = certificate.predictor == "fixed"
+        kinds: tuple[str, ...] = ("none", "learned") if fixed else _KINDS[1:]
+        Word(kinds).read(certificate.prior.kind, "prior.kind", rest)
+        if certificate.evidence is not None:
+            drawn = certificate.predictor == "draw"
+            kinds = ("drawn",) if drawn else ("exact", "monte-carlo")
+            Word(kinds).read(certificate.evidence.kind, "evidence.kind", rest)
+        return certificate
+
+    @classmethod
+    def load(cls, path: Path | str) -> Certificate:
+        """Read a certificate from a file."""
+        try:
+            content = Path(path).read_bytes()
+        except OSError as error:
+            raise CertificateError(f"cannot read {path}: {error.strerror}") from error
+        return cls.from_json(content)
 
     def save(self, path: Path | str) -> None:
         """Write the certificate to a file, whole or not at all."""
@@ -369,52 +498,91 @@ class Certificate:
         write_whole(Path(path), lambda stream: stream.write(content))
 
 
-# Which dataclass each value of a field in checker.VARIANTS selects.
-_VARIANTS: dict[str, type[Any]] = {
-    "initialization": Center,
-    "learned": LearnedCenter,
-    "exact": ExactKL,
-    "monte-carlo": MonteCarloKL,
-    "drawn": DrawnRatio,
-    "per-example": PerExampleRisk,
-    "per-weights": PerWeightsRisk,
-    "whole-set": WholeSetRisk,
-}
+# A pair of counts on three lines, to be printed on one; no text in JSON has a line's end in it.
+_PAIR = re.compile(r"\[\n +(\d+),\n +(\d+)\n +\]")
 
 
-def _build(cls: type[T], record: Any, path: str) -> T:
-    hints = typing.get_type_hints(cls)
-    if not isinstance(record, dict):
-        raise BadInput(f"not a certificate: {path} must be an object")
-    for name in [*hints, *record]:
-        if name not in record or name not in hints:
-            state = "unknown" if name in record else "missing"
-            raise BadInput(f"not a certificate: the field {path}{name} is {state}")
-    return cls(**{name: _value(hints[name], record[name], path + name) for name in hints})
+def _kind(annotation: Any) -> Any:
+    """The kind of an annotation: a dataclass, also inside an array, is an object."""
+    if isinstance(annotation, type):
+        return _Object(annotation)
+    if isinstance(annotation, Array):
+        return Array(annotation.least, annotation.most, _kind(annotation.of))
+    return annotation
 
 
-def _value(hint: Any, value: Any, path: str) -> Any:
-    if dataclasses.is_dataclass(hint):
-        return _build(typing.cast(type[Any], hint), value, f"{path}.")
-    if isinstance(hint, types.UnionType):
-        return _value(_option(typing.get_args(hint), value, path), value, path)
-    if typing.get_origin(hint) is tuple and isinstance(value, list | tuple):
-        kinds = typing.get_args(hint)
-        kinds = kinds[:1] * len(value) if kinds[-1] is ... else kinds
-        if len(kinds) == len(value):
-            return tuple(_value(*pair, path) for pair in zip(kinds, value, strict=True))
-    elif (hint is float and type(value) is int) or type(value) is (typing.get_origin(hint) or hint):
-        return value
-    raise BadInput(f"not a certificate: {path} is of the wrong kind")
+@dataclass(frozen=True)
+class _Field:
+    attribute: str
+    kind: Any
+    only_if: Callable[[Json, Json], bool] | None
+
+    @property
+    def name(self) -> str:
+        return self.attribute.rstrip("_")
 
 
-def _option(options: tuple[Any, ...], value: Any, path: str) -> Any:
-    """The one of a union's types that a value is to be read as."""
-    if all(map(dataclasses.is_dataclass, options)):
-        selector = checker.VARIANTS[path.rpartition(".")[2]]
-        name = value.get(selector) if isinstance(value, dict) else None
-        option = _VARIANTS.get(name) if isinstance(name, str) else None
-        if option not in options:
-            raise BadInput(f"not a certificate: {path}.{selector} is not known")
-        return option
-    return type(value) if type(value) in options else options[0]
+class _Object:
+    """A dataclass as a kind: its fields in order, each there exactly if its condition holds."""
+
+    def __init__(self, cls: type[Any]) -> None:
+        self.cls = cls
+        hints = typing.get_type_hints(cls, include_extras=True)
+        self.fields = []
+        for field in fields(cls):
+            _, kind, *condition = typing.get_args(hints[field.name])
+            only_if = condition[0].holds if condition else None
+            self.fields.append(_Field(field.name, _kind(kind), only_if))
+
+    def read(self, value: Json, place: str, root: Json) -> Any:
+        if not isinstance(value, dict):
+            refuse(place, "an object")
+        before = f"{place}." if place else ""
+        found = {}
+        for field in self.fields:
+            if field.only_if is not None and not field.only_if(root, value):
+                continue
+            if field.name not in value:
+                raise CertificateError(f"not a certificate: {before}{field.name} is missing")
+            found[field.attribute] = field.kind.read(value[field.name], before + field.name, root)
+        for name in value:
+            if name.rstrip("_") != name or not {name, f"{name}_"} & set(found):
+                refuse(f"{before}{name}", "left out: it is unknown, or has no place here")
+        return self.cls(**found)
+
+    def write(self, value: Any) -> Json:
+        written = {}
+        for field in self.fields:
+            own = getattr(value, field.attribute)
+            if own is not None:
+                written[field.name] = field.kind.write(own)
+        return written
+
+    def schema(self) -> Json:
+        written = (self.cls.__doc__ or "").strip()
+        generated = written.startswith(f"{self.cls.__name__}(")  # by `dataclass`
+        return {
+            "description": self.cls.__name__ if generated else written,
+            "type": "object",
+            "properties": {field.name: field.kind.schema() for field in self.fields},
+            "required": [field.name for field in self.fields if field.only_if is None],
+            "additionalProperties": False,
+        }
+
+
+def schema() -> dict[str, Any]:
+    """The JSON Schema of the format: kinds and fields, without the conditions between them."""
+    described = _Object(Certificate).schema()
+    described["properties"] = {"format": {"enum": [FORMAT]}, **described["properties"]}
+    described["required"] = ["format", *described["required"]]
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": FORMAT,
+        "title": "pacbound risk certificate, format 2",
+        **described,
+        "description": "The shape only; whether the claims hold is for a checker to say.",
+    }
+
+
+if __name__ == "__main__":
+    print(json.dumps(schema(), indent=1))

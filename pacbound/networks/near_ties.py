@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-__all__ = ["is_error"]
+__all__ = ["TIE", "is_error"]
 
 TIE = 1e-4  # logits this close, relative to the largest, are too close to call in float32
 

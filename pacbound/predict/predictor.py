@@ -11,14 +11,14 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from pacbound.certify.chunks import Report, silent
-from pacbound.certify.issue import posterior_of
 from pacbound.data import Dataset
 from pacbound.errors import BadInput
 from pacbound.files import file_digest
 from pacbound.networks.stochastic import StochasticNetwork
 from pacbound.predict.ensemble import Ensemble, ensemble
 from pacbound.predict.entropy import Entropies, entropy
+from pacbound.predictors.chunks import Report, silent
+from pacbound.predictors.issuing import posterior_of
 from pacbound.recipes import Settings
 from pacbound.seeds import Noise, derive
 from pacbound.training.checkpoints import Checkpoint

@@ -2,36 +2,57 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
-from pacbound.certificate.checker import choice, required_choices
+from pacbound.bounds.codes import LISTS, RECIPES, TUPLES
 from pacbound.errors import BadInput
-from pacbound.recipes import Settings
+from pacbound.recipes.settings import Settings
 
-__all__ = ["prior_choices"]
+__all__ = ["prior_choices", "prior_kind"]
+
+MOST = 10**9  # of a seed
 
 
-def prior_choices(settings: Settings) -> list[dict[str, Any]]:
-    """The prior's knobs with their places on the declared lists; each costs 2 ln k + ln(π²/6).
+def prior_kind(settings: Settings) -> str:
+    """Whether the prior is initialised or learned."""
+    return "learned" if settings.prior_fraction > 0 else "initialised"
+
+
+def prior_choices(settings: Settings) -> dict[str, Any]:
+    """The prior's choices by name, in the words of the lists in `bounds.codes`.
 
     A value that is on no list cannot be paid for, so it is refused before training starts.
     """
+    if settings.recipe not in RECIPES:
+        raise BadInput(f"recipe '{settings.recipe}' is on no list, so it cannot be paid for")
     values: dict[str, Any] = {
         "network": settings.network,
-        "seed": settings.prior_seed,
         "initializer": settings.initializer,
-        "input_scale": settings.input_scale,
-        "smoothing": settings.smoothing,
+        "seed": settings.prior_seed,
+        "input_scale": _word(settings.input_scale),
+        "smoothing": _word(settings.smoothing),
         "alignment": settings.alignment,
-        "hidden_bias": settings.hidden_bias,
-        "variance_groups": settings.variance_groups,
-        "depth": len(settings.hidden),
-        **{f"width.{layer}": width for layer, width in enumerate(settings.hidden, 1)},
+        "hidden_bias": _word(settings.hidden_bias),
+        "later_bias": "0",
+        "widths": settings.hidden,
+        "prior_fraction": _word(settings.prior_fraction),
         "split_seed": settings.split_seed,
-        "prior_fraction": settings.prior_fraction,
+        "variance_groups": settings.variance_groups,
+        "blocks": (),
     }
-    names = required_choices(len(settings.hidden), learned=settings.prior_fraction > 0)
-    try:
-        return [choice(name, values[name]) for name in names]
-    except ValueError as error:
-        raise BadInput(f"the prior cannot be paid for: {error}") from error
+    chosen = {name: values[name] for name in TUPLES[prior_kind(settings)]}
+    for name, value in chosen.items():
+        if name in LISTS and value not in LISTS[name]:
+            raise BadInput(
+                f"the prior cannot be paid for: {name} {value} is not on its list, "
+                f"{', '.join(LISTS[name])}"
+            )
+        if name in ("seed", "split_seed") and value > MOST:
+            raise BadInput(f"the prior cannot be paid for: {name} {value} is above {MOST}")
+    return chosen
+
+
+def _word(number: float) -> str:
+    """A number as the lists write it: without superfluous zeros, point or exponent."""
+    return format(Decimal(repr(number)).normalize(), "f")

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import math
 import shlex
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import yaml
 
 from pacbound.recipes import Settings, recipe, recipe_names
 
-__all__ = ["GIVEN", "train_command"]
+__all__ = ["GIVEN", "as_texts", "setting_texts", "train_command"]
 
 GIVEN = "arrays given in Python"  # the data of settings that no file holds
 
@@ -57,3 +60,16 @@ def _option(key: str, value: object) -> list[str]:
     text = yaml.safe_dump(value, default_flow_style=True, width=math.inf)
     text = text.removesuffix("...\n").strip()
     return ["--set", f"{key}={text}"]
+
+
+def as_texts(values: Mapping[str, Any]) -> dict[str, str]:
+    """Values as a certificate records them: words as they are, the rest as JSON."""
+    return {
+        name: value[:2000] if isinstance(value, str) else json.dumps(value)[:2000]
+        for name, value in values.items()
+    }
+
+
+def setting_texts(settings: Settings) -> dict[str, str]:
+    """The settings that are not at their default, as a certificate records them."""
+    return as_texts(settings.to_mapping())

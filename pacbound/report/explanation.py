@@ -5,29 +5,43 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pacbound.bounds import chernoff
-from pacbound.certificate.checker import FACTORS
-from pacbound.certificate.format import Certificate, LearnedCenter
+from pacbound.certificate.format import Certificate, Claim
 from pacbound.errors import BadInput
 from pacbound.printable import printable
+from pacbound.report.ledger import ledger_in_words
 from pacbound.report.percent import percent_up
 from pacbound.report.remedies import Remedy, remedies
-from pacbound.report.situation import Situation
-from pacbound.report.terms import Term, terms
+from pacbound.report.situation import NETWORKS, vote_factor
+from pacbound.report.terms import Term, principal, terms
 
-__all__ = ["Explanation", "Remedy", "explain"]
+__all__ = ["ClaimLine", "Explanation", "Remedy", "explain", "is_vacuous"]
 
-SLACK = 1e-6  # a claim that is larger than its figures imply by more is worth a word
 RARE = 0.001  # held-out errors that are less likely than this under the claim contradict it
 UNSURE = 0.1  # a larger δ is worth a word
+
+
+@dataclass(frozen=True)
+class ClaimLine:
+    """One claim: whom it is about, what is measured, and its figures."""
+
+    subject: str
+    loss: str
+    m: int
+    delta: float
+    empirical: float
+    limit: float | None  # of a Monte Carlo estimate
+    bound: float
 
 
 @dataclass(frozen=True)
 class Explanation:
     """A certificate in words and numbers."""
 
-    claim: str
+    claim: str  # the sentence
+    claims: tuple[ClaimLine, ...]
+    ledger: str  # what was tried, and what that costs
     not_claimed: tuple[str, ...]
-    terms: tuple[Term, ...]  # where the bound comes from
+    terms: tuple[Term, ...]  # where the bound of the principal claim comes from
     remedies: tuple[Remedy, ...]  # what would tighten it, the best first
     warnings: tuple[str, ...]
 
@@ -35,109 +49,209 @@ class Explanation:
 def explain(certificate: Certificate) -> Explanation:
     """The explanation of a certificate; BadInput if its figures are out of range.
 
-    Whether the claim holds is for the checker to say: this one takes the figures as they are.
+    Whether the claims hold is for the checker to say: this one takes the figures as they are.
     """
     try:
         return Explanation(
-            claim=printable(certificate.claim.sentence),
+            claim=printable(certificate.sentence),
+            claims=tuple(map(claim_line, certificate.claims)),
+            ledger=ledger_in_words(certificate),
             not_claimed=tuple(_not_claimed(certificate)),
             terms=tuple(terms(certificate)),
             remedies=tuple(remedies(certificate)),
             warnings=tuple(_warnings(certificate)),
         )
-    except (ArithmeticError, LookupError, RuntimeError, TypeError, ValueError) as error:
+    except (
+        ArithmeticError,
+        AssertionError,
+        LookupError,
+        RuntimeError,
+        TypeError,
+        ValueError,
+    ) as error:
         raise BadInput(f"the certificate's figures cannot be explained: {error}") from error
 
 
+def claim_line(claim: Claim) -> ClaimLine:
+    """A claim as a line of a table."""
+    subjects = {"all": "all inputs", "answered": "answered inputs"}
+    losses = {"zero-one": "error", "abstention": "abstention", "cost": f"cost “{claim.cost}”"}
+    scope = f"group “{claim.group}”" if claim.group is not None else claim.scope
+    return ClaimLine(
+        subject=printable(subjects.get(claim.subject, scope)),
+        loss=printable(losses[claim.loss]),
+        m=claim.m,
+        delta=float(claim.delta),
+        empirical=float(claim.empirical),
+        limit=None if claim.limit is None else float(claim.limit),
+        bound=float(claim.bound),
+    )
+
+
+def is_vacuous(certificate: Certificate) -> bool:
+    """Whether guessing among the classes, with nothing learned, does as well as is claimed."""
+    overall = certificate.overall
+    if overall is None:
+        return all(claim.bound >= 1 for claim in certificate.claims)
+    return float(overall.bound) >= 1 - 1 / certificate.data.classes
+
+
 def _not_claimed(certificate: Certificate) -> list[str]:
-    claim, data = certificate.claim, certificate.data
     points = _of_the_predictor(certificate)
-    points += [
-        "Data from elsewhere: new examples must come, independently, from the distribution that "
-        f"the {data.m} examples came from; after a shift of any kind the bound is void.",
-        "A single prediction, class or group: the error is an average over all new examples.",
-        "Another loss: errors are counted (zero-one); nothing is said of probabilities, "
-        "calibration or costs.",
-        f"Certainty: the claim may be false with a probability of up to {claim.delta:.4g}, and the "
-        "certificate does not show when it is.",
-    ]
-    if certificate.also.held_out is not None:
+    points.append(
+        "Data from elsewhere: new examples must be independent draws from the distribution that "
+        f"the {certificate.data.m} counted examples came from; after a shift of any kind the bound "
+        "is void."
+    )
+    points += _of_the_subjects(certificate)
+    points.append(
+        f"Certainty: with a probability of up to {float(certificate.delta):.4g} a claim is false, "
+        "and the certificate does not show when it is."
+    )
+    if certificate.held_out is not None:
         points.append(
             "The held-out set: its error stands beside the claim for comparison, and no part of "
             "the bound comes from it."
         )
-    points.append(_of_the_prior(certificate))
+    points += _of_declarations(certificate)
     points.append(
-        "That its counts and digests are those of the data and the checkpoint: a check recomputes "
-        "the claim from them, and only certifying again shows where they come from."
+        "That its counts and digests are those of the data and of the predictor: a check "
+        "recomputes the claims from them, and only certifying again shows where they come from."
+    )
+    return points
+
+
+def _of_the_subjects(certificate: Certificate) -> list[str]:
+    """Whom and what the claims are not about."""
+    subjects = {claim.subject for claim in certificate.claims}
+    average = "an error is an average over all new examples that a claim is about"
+    points = []
+    if subjects == {"all"}:
+        points.append(f"A single prediction, class or group: {average}.")
+    else:
+        points.append(f"A single prediction, and classes or groups without a claim: {average}.")
+    if certificate.overall is None:
+        points.append("The error over all inputs: no claim is made about it.")
+    costs = any(claim.loss == "cost" for claim in certificate.claims)
+    points.append(
+        "Another loss: nothing is said of probabilities and calibration"
+        + (", or of costs other than those named." if costs else ", or of costs.")
     )
     return points
 
 
 def _of_the_predictor(certificate: Certificate) -> list[str]:
     """What the claim is not about, though one might use it so."""
-    claim = certificate.claim
-    if claim.predictor == "gibbs":
-        twice = percent_up(min(2 * claim.risk_bound, 1.0))
-        return [
+    predictor = certificate.predictor
+    if predictor == "gibbs":
+        points = [
             "One network: every prediction is made with weights drawn anew. A network that is "
             "kept, the mean of the weights and the average of predictions are other predictors "
             "(certify --predictor draw certifies a network that is kept).",
-            "The majority vote of the networks: it errs at most twice as often, so here its error "
-            f"is at most {twice} %.",
         ]
-    if claim.predictor == "draw":
+        if certificate.overall is not None:
+            twice = percent_up(min(2 * certificate.risk_bound, 1.0))
+            points.append(
+                "The majority vote of the networks: it errs at most twice as often, so its error "
+                f"is at most {twice} %."
+            )
+        return points
+    if predictor == "draw":
         return [
             "Any other network: not another draw, the mean of the weights or an ensemble, and not "
-            "this one after pruning, quantising or training on. Its weights have a digest.",
+            "this one after pruning, quantising or further training. Its weights have a digest.",
         ]
-    factor, networks = FACTORS[claim.predictor]
-    basis = "of one network" if networks == 1 else "that two networks err at once"
+    if predictor == "fixed":
+        return [
+            "Any other predictor: not this one after further training, pruning, quantising or "
+            "another choice of threshold. Its digest tells it from others.",
+        ]
+    basis = "that two networks err at once" if predictor in NETWORKS else "of one network"
     return [
-        "A vote of a few networks: the claim is for all of them, weighted by the posterior; a "
-        "vote of many draws is close to that, and one network is not.",
-        f"That the vote is as bad as the bound: it is {factor} times the bound on the risk "
-        f"{basis}, which is the worst case.",
+        "A vote of a few networks, and what pacbound predict prints: the claim is for the vote of "
+        "all networks, weighted by the posterior. predict averages the probabilities of some "
+        "draws, which is another predictor.",
+        f"That the vote is as bad as the bound: it is {vote_factor(predictor)} times the bound on "
+        f"the risk {basis}, which is the worst case.",
     ]
 
 
-def _of_the_prior(certificate: Certificate) -> str:
-    center, trials = certificate.prior.center, certificate.prior.trials
-    tried = "one prior was" if trials == 1 else f"{trials} priors were"
-    if isinstance(center, LearnedCenter):
-        return (
-            f"That the prior saw only its {center.learned_from} of the {center.examples} examples, "
-            f"and that {tried} tried: its maker declares so (certify --replay-prior trains it "
-            "again and compares)."
+def _of_declarations(certificate: Certificate) -> list[str]:
+    """What its maker declares and no checker sees."""
+    prior, data, model = certificate.prior, certificate.data, certificate.model
+    points = []
+    if prior.part is not None:
+        what = "predictor" if certificate.predictor == "fixed" else "prior"
+        points.append(
+            f"That the {what} saw only its {prior.part.examples} of the {data.examples} examples: "
+            "its maker declares so"
+            + (
+                "."
+                if certificate.predictor == "fixed"
+                else " (certify --replay-prior trains it again and compares)."
+            )
         )
-    return (
-        f"That no more than {tried} tried: its maker declares so. What is declared is paid for, "
-        "and what was tried in silence is not."
+    if prior.kind == "elsewhere":
+        points.append(
+            "That the prior was made without the counted examples: its maker declares so, and "
+            f"that it comes from “{printable(prior.origin or '')}”."
+        )
+    if prior.kind == "none":
+        points.append(
+            "That the predictor was fixed before the counted examples were seen: its maker "
+            "declares so."
+        )
+    if model.extractors:
+        origins = ", ".join(f"“{printable(each.origin)}”" for each in model.extractors)
+        points.append(
+            f"That the extractors of its inputs saw no counted example: its maker declares so of "
+            f"{origins}."
+        )
+    if model.answer_above:
+        points.append(
+            f"That the threshold {model.answer_above} was fixed without the counted examples: its "
+            "maker declares so."
+        )
+    if data.copies == "independent" and data.duplicates:
+        points.append(
+            f"That the {data.duplicates} exact copies are independent examples: its maker declares "
+            "so. If they are not, the bound is too small."
+        )
+    if data.copies == "unknown":
+        points.append(
+            "That no example was counted twice: the examples have no content and no id, so copies "
+            "cannot be detected."
+        )
+    points.append(
+        "That no more was tried than the ledger declares: what is declared is paid for, and what "
+        "was tried in silence is not."
     )
+    return points
 
 
 def _warnings(certificate: Certificate) -> list[str]:
-    claim, budget, classes = certificate.claim, certificate.budget, certificate.data.classes
+    claim, classes, overall = principal(certificate), certificate.data.classes, certificate.overall
     found = []
-    if claim.risk_bound >= 1:
+    if all(each.bound >= 1 for each in certificate.claims):
         found.append("The bound is 100 %: it says nothing.")
-    elif claim.risk_bound >= 1 - 1 / classes:
+    elif is_vacuous(certificate):
         found.append(
             f"The bound is no better than guessing among {classes} classes: it says nothing."
         )
-    if claim.delta > UNSURE:
-        found.append(f"The claim may fail with a probability of {claim.delta:.4g}, which is much.")
-    if budget.risk + budget.kl > budget.pac_bayes:
+    if certificate.delta > UNSURE:
+        found.append(f"The claim fails with a probability of up to {float(certificate.delta):.4g}.")
+    evidence = certificate.evidence
+    sampling = float(claim.delta_risk or 0)
+    if evidence is not None and evidence.delta_kl is not None:
+        sampling += float(evidence.delta_kl)
+    if sampling > claim.delta:
         found.append("Most of δ is spent on Monte Carlo, where draws are cheaper than δ.")
-    implied = Situation.of(certificate).bound()
-    if claim.risk_bound - implied > SLACK:
-        found.append(f"The claim is larger than its own figures imply, {percent_up(implied)} %.")
-    held_out = certificate.also.held_out
-    if held_out is not None and held_out.errors:
-        lowest = 1 - chernoff.risk_limit(held_out.n - held_out.errors, held_out.n, RARE)
-        if lowest > claim.risk_bound:
+    held_out = certificate.held_out
+    if overall is not None and held_out is not None and held_out.errors and held_out.examples:
+        right = held_out.examples - held_out.errors
+        if 1 - chernoff.risk_limit(right, held_out.examples, RARE) > overall.bound:
             found.append(
-                f"The {held_out.errors} errors in {held_out.n} held-out examples contradict the "
-                "claim: those examples come from elsewhere, or something is wrong."
+                f"The {held_out.errors} errors in {held_out.examples} held-out examples contradict "
+                "the claim: those examples come from elsewhere, or something is wrong."
             )
     return found

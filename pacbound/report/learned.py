@@ -2,45 +2,42 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
 from pathlib import Path
 
-from pacbound.bounds import binomial
-from pacbound.certificate.format import Certificate, LearnedCenter
-from pacbound.report.certificates import published
+from pacbound.certificate.format import Certificate
+from pacbound.report.certificates import published, seconds, table, test_percent
 from pacbound.report.percent import percent_up
-from pacbound.report.terms import empirical_risk
+from pacbound.report.terms import observed, principal
 
 __all__ = ["learned_table"]
 
 
 def learned_table(folder: Path) -> str:
-    """Bound, risk and test error, beside what the same examples say of the prior's centre alone.
+    """Bound, risk, divergence and test error of every predictor around a learned prior.
 
-    The prior never saw the m examples that are counted, so its centre has a binomial bound from
-    them: the gap is what the posterior, its KL and the declared choices cost or gain.
+    The prior never saw the m examples that are counted, so its centre can be certified as a fixed
+    predictor: its bound is what the posterior has to beat.
     """
     rows = [
-        "| data | recipe | predictor | m | bound | risk | KL or ln dq/dp "
-        "| binomial bound of the centre | gap | test error | minutes |",
-        "|---|---|---|---|---|---|---|---|---|---|---|",
+        _row(name, certificate)
+        for name, certificate in published(folder)
+        if certificate.prior.kind == "learned"
     ]
-    for name, certificate in published(folder):
-        center = certificate.prior.center
-        if isinstance(center, LearnedCenter):
-            rows.append(_row(name, certificate, center))
-    return "\n".join(rows)
+    head = (
+        "| data | recipe | predictor | m | bound | risk | KL or ln dq/dp | inequality "
+        "| test error | minutes |"
+    )
+    return table(head, rows)
 
 
-def _row(name: str, certificate: Certificate, center: LearnedCenter) -> str:
-    claim, m, made = certificate.claim, certificate.data.m, certificate.made
-    own = binomial.upper_limit(center.errors, m, Decimal(repr(claim.delta)))
-    held_out = certificate.also.held_out
-    test = f"{100 * held_out.errors / held_out.n:.2f}" if held_out else "–"
-    minutes = ((made.training_seconds or 0) + made.seconds) / 60
+def _row(name: str, certificate: Certificate) -> str:
+    evidence = certificate.evidence
+    nats = "–" if evidence is None else f"{evidence.nats:.1f}"
+    took = [seconds(certificate, step) or 0.0 for step in ("prior", "train", "certify")]
     return (
         f"| {certificate.data.name} | `{certificate.model.recipe}` "
-        f"| [{claim.predictor}](certificates/{name}) | {m} | **{percent_up(claim.risk_bound)}** "
-        f"| {100 * empirical_risk(certificate):.2f} | {certificate.kl.upper:.1f} "
-        f"| {percent_up(own)} | {100 * (claim.risk_bound - own):+.2f} | {test} | {minutes:.0f} |"
+        f"| [{certificate.predictor}](certificates/{name}) | {certificate.data.m} "
+        f"| **{percent_up(certificate.risk_bound)}** "
+        f"| {100 * observed(principal(certificate)):.2f} | {nats} "
+        f"| {certificate.bound.inequality} | {test_percent(certificate)} | {sum(took) / 60:.0f} |"
     )

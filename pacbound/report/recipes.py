@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import itertools
+import json
 from dataclasses import MISSING, fields
 from pathlib import Path
 
+from pacbound.certificate.format import Certificate
 from pacbound.recipes import Settings, recipe, recipe_names, recipe_text
 from pacbound.recipes.settings import allowed
-from pacbound.report.certificates import published
+from pacbound.report.certificates import published, seconds
 
 __all__ = ["recipes_table", "settings_table"]
 
@@ -44,11 +46,22 @@ def _minutes(folder: Path) -> dict[str, str]:
     """Of published trainings that changed nothing in their recipe."""
     found = {}
     for _, certificate in published(folder):
-        name, made = certificate.model.recipe, certificate.made
-        unchanged = Settings.from_mapping(made.settings) == recipe(name)
-        if unchanged and made.training_seconds is not None:
-            found[name] = f"{made.training_seconds / 60:.0f}"
+        name, took = certificate.model.recipe, _training(certificate)
+        if name in recipe_names() and took is not None and _is_unchanged(name, certificate):
+            found[name] = f"{took / 60:.0f}"
     return found
+
+
+def _is_unchanged(name: str, certificate: Certificate) -> bool:
+    settings = recipe(name).to_mapping()
+    own = {k: v if isinstance(v, str) else json.dumps(v) for k, v in settings.items()}
+    return certificate.made.settings == own
+
+
+def _training(certificate: Certificate) -> float | None:
+    """Seconds, those of a learned prior included."""
+    took = seconds(certificate, "train")
+    return None if took is None else took + (seconds(certificate, "prior") or 0.0)
 
 
 def settings_table(folder: Path) -> str:

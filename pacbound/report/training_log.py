@@ -16,8 +16,8 @@ from typing import Any
 
 from pacbound.certificate.format import Certificate
 from pacbound.errors import BadInput
-from pacbound.files import file_digest
 from pacbound.training.log import log_path
+from pacbound.verification import model_digest
 
 __all__ = ["Epoch", "TrainingLog", "find_training_log", "read_training_log"]
 
@@ -173,8 +173,8 @@ def find_training_log(certificate_path: Path | str, certificate: Certificate) ->
     A log lies beside its checkpoint. The checkpoints that the certificate's two commands name are
     looked for where the commands say (from the working folder), then from the certificate's folder,
     then by their names alone in that folder; last comes the certificate's own name with .pt. A
-    checkpoint that is still there and has not the digest in the certificate is another run's, and
-    its log is passed over.
+    checkpoint that is still there and whose posterior has not the digest in the certificate is
+    another run's, and its log is passed over.
     """
     path = Path(certificate_path)
     named = [Path(word) for word in _words(certificate) if word.endswith(".pt")]
@@ -185,14 +185,18 @@ def find_training_log(certificate_path: Path | str, certificate: Certificate) ->
         try:
             if not log.is_file():
                 continue
-            if (
-                not checkpoint.is_file()
-                or file_digest(checkpoint) == certificate.model.checkpoint_sha256
-            ):
+            if not checkpoint.is_file() or _is_of(checkpoint, certificate):
                 return log
         except OSError:  # a name that no file can have, or a file that may not be read
             continue
     return None
+
+
+def _is_of(checkpoint: Path, certificate: Certificate) -> bool:
+    try:
+        return model_digest(checkpoint) == certificate.model.sha256
+    except BadInput:
+        return False
 
 
 def _words(certificate: Certificate) -> list[str]:

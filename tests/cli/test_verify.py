@@ -11,25 +11,43 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "certificate"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "report"))
 
-from certificate_cases import SAMPLED, issue
+import torch
+from page_cases import case, certificate, text
 
-from pacbound_cli.verify import verify
+from pacbound.networks.digests import tensors_digest
+from pacbound.recipes import recipe
+from pacbound.training.checkpoints import Checkpoint
+from pacbound_cli import cli
 
-VALID = issue()
+
+def write_checkpoint(path: Path, value: float) -> str:
+    """A checkpoint with one tensor, and the digest of that."""
+    posterior = {"mean": torch.full((2,), value)}
+    data = {"name": "letters", "sha256": "0", "m": 1, "classes": 2, "input_shape": [2]}
+    Checkpoint(recipe("mlp-600"), data, "0", 1, posterior, None).save(path)
+    return tensors_digest(posterior)
 
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    Path("mlp.pt").write_bytes(b"weights")
-    record = VALID.to_mapping()
-    record["model"]["checkpoint_sha256"] = hashlib.sha256(b"weights").hexdigest()
-    Path("good.json").write_text(json.dumps(record), encoding="utf-8")
-    Path("sampled.json").write_text(issue(SAMPLED).to_json(), encoding="utf-8")
-    record["kl"]["upper"] *= 0.9
-    Path("bad.json").write_text(json.dumps(record), encoding="utf-8")
+    write_checkpoint(Path("other.pt"), 2.0)
+    digest = write_checkpoint(Path("mlp.pt"), 1.0)
+    record = case("gibbs")
+    record["model"]["sha256"] = digest
+    words = ["pacbound-seed/2", "risk", digest, record["prior"]["sha256"], record["data"]["sha256"]]
+    record["seeds"]["risk"] = hashlib.sha256((" ".join(words) + "\n").encode()).hexdigest()
+    Path("good.json").write_text(text(record), encoding="utf-8")
+    Path("sampled.json").write_text(text(case("sampled")), encoding="utf-8")
+    Path("classes.json").write_text(text(case("classes")), encoding="utf-8")
+    record["evidence"]["nats"] = "1.000000"
+    Path("bad.json").write_text(text(record), encoding="utf-8")
+    Path("net.onnx").write_bytes(b"graph")
+    fixed = case("fixed")
+    fixed["model"]["sha256"] = hashlib.sha256(b"graph").hexdigest()
+    Path("fixed.json").write_text(text(fixed), encoding="utf-8")
     Path("junk.json").write_text("no JSON", encoding="utf-8")
     return tmp_path
 
@@ -38,14 +56,20 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize(
     ("arguments", "exit_code", "words"),
     [
-        ("good.json", 0, "ok        good.json: risk ≤"),
-        ("good.json --max-risk 0.5 --checkpoint mlp.pt", 0, "ok        good.json"),
-        ("sampled.json good.json", 0, "m = 60000, k-nonlinear)"),
-        ("bad.json", 1, "REJECTED  bad.json: kl.upper is"),
-        ("good.json bad.json", 1, "REJECTED  bad.json"),
+        ("good.json", 0, "VERIFIED good.json: with probability at least 97 % its error"),
+        ("good.json --max-risk 0.5 --checkpoint mlp.pt", 0, "VERIFIED good.json"),
+        ("sampled.json good.json", 0, "VERIFIED sampled.json"),
+        ("bad.json", 1, "REJECTED bad.json: 9.4 "),
+        ("good.json bad.json", 1, "REJECTED bad.json"),
         ("good.json --max-risk 0.01", 1, "is over 0.01"),
-        ("good.json --checkpoint junk.json", 1, "another checkpoint"),
-        ("junk.json", 2, "not JSON"),
+        ("good.json --max-class-risk 0.9", 1, "it claims the error of 0 true classes of 3"),
+        ("classes.json --max-class-risk 0.9", 0, "VERIFIED classes.json"),
+        ("classes.json --max-class-risk 0.5", 1, "for class 0 is over 0.5"),
+        ("good.json --checkpoint other.pt", 1, "it is for other tensors"),
+        ("good.json --checkpoint junk.json", 1, "it is for other tensors"),
+        ("fixed.json --checkpoint net.onnx", 0, "VERIFIED fixed.json"),
+        ("fixed.json --checkpoint mlp.pt", 1, "it is for another file"),
+        ("junk.json", 2, "1.4 "),
         ("absent.json", 2, "cannot be read"),
         ("good.json --checkpoint absent.pt", 2, "absent.pt cannot be read"),
         ("good.json --max-risk 25", 2, "25 % is 0.25"),
@@ -56,18 +80,19 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ],
 )
 def test_exit_codes_and_words(arguments: str, exit_code: int, words: str) -> None:
-    done = CliRunner().invoke(verify, arguments.split())
+    done = CliRunner().invoke(cli, ["verify", *arguments.split()])
     assert done.exit_code == exit_code, done.output
     assert words in done.output
 
 
 @pytest.mark.usefixtures("folder")
 def test_verdicts_as_json() -> None:
-    done = CliRunner().invoke(verify, ["good.json", "bad.json", "--json"])
+    done = CliRunner().invoke(cli, ["verify", "good.json", "bad.json", "--json"])
     good, bad = json.loads(done.output)
     assert done.exit_code == 1
-    assert good["accepted"] and good["risk_bound"] == VALID.claim.risk_bound
-    assert not bad["accepted"] and bad["risk_bound"] is None and "kl.upper" in bad["reason"]
+    assert good["accepted"] and good["risk_bound"] == certificate("gibbs").risk_bound
+    assert not bad["accepted"] and bad["risk_bound"] is None and bad["check"] == "9.4"
+    assert "certificate" not in good
 
 
 def test_nothing_heavy_is_imported(folder: Path) -> None:

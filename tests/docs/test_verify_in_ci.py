@@ -15,17 +15,16 @@ import pytest
 import yaml
 
 sys.path.insert(0, str(Path(__file__).parent))
-sys.path.insert(0, str(Path(__file__).parents[1] / "certificate"))
 
-from certificate_cases import issue
 from page_examples import ROOT, blocks
 
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
-VALID = issue().to_mapping()
+VECTORS = ROOT / "pacbound/certificate/vectors"
+VALID = json.loads((VECTORS / "accepted-spec-b-gibbs.json").read_text(encoding="utf-8"))
 
 
-def put_certificate(path: Path, **claim: Any) -> None:
-    record = {**VALID, "claim": VALID["claim"] | claim}
+def put_certificate(path: Path, **changes: Any) -> None:
+    record = {**VALID, **changes}
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(record), encoding="utf-8")
 
@@ -34,7 +33,7 @@ def put_certificate(path: Path, **claim: Any) -> None:
 def folder(tmp_path: Path) -> Path:
     put_certificate(tmp_path / "certificates" / "good.json")
     put_certificate(tmp_path / "certificates" / "deep" / "with space.json")
-    put_certificate(tmp_path / "forged" / "100%, bad.json", risk_bound=0.01)
+    put_certificate(tmp_path / "forged" / "100%, bad.json", delta="0.01")
     (tmp_path / "forged" / "junk.json").write_text("no JSON")
     return tmp_path
 
@@ -74,6 +73,7 @@ def annotations(done: subprocess.CompletedProcess[str]) -> list[str]:
     [
         ({}, ["certificates/good.json"]),
         ({"max_risk": "0.9"}, ["certificates/good.json"]),
+        ({"max_class_risk": "0.4"}, ["certificates/good.json"]),
         (
             {"certificates": "certificates/**/*.json\n"},
             ["certificates/deep/with space.json", "certificates/good.json"],
@@ -87,7 +87,7 @@ def annotations(done: subprocess.CompletedProcess[str]) -> list[str]:
 def test_good_certificates_pass(folder: Path, inputs: dict[str, str], files: list[str]) -> None:
     done = act(folder, **inputs)
     assert done.returncode == 0, done.stdout + done.stderr
-    checked = re.findall(r"^ok +(.*?): risk", done.stdout, re.MULTILINE)
+    checked = re.findall(r"^VERIFIED (.*?): with", done.stdout, re.MULTILINE)
     assert checked == files
     assert not annotations(done)
 
@@ -101,14 +101,19 @@ def test_good_certificates_pass(folder: Path, inputs: dict[str, str], files: lis
             "::error file=certificates/good.json,title=rejected certificate::its risk bound",
         ),
         (
+            {"max_class_risk": "0.3"},
+            1,
+            "::error file=certificates/good.json,title=rejected certificate::its risk bound",
+        ),
+        (
             {"certificates": "certificates/*.json\nforged/1*.json"},
             1,
-            "::error file=forged/100%25%2C bad.json,title=rejected certificate::claim.risk_bound",
+            "::error file=forged/100%25%2C bad.json,title=rejected certificate::6.1 the shares",
         ),
         (
             {"certificates": "forged/junk.json"},
             2,
-            "::error file=forged/junk.json,title=rejected certificate::not JSON",
+            "::error file=forged/junk.json,title=rejected certificate::1.4 not JSON",
         ),
         ({"certificates": "absent.json"}, 2, "::error file=absent.json"),
         (
@@ -154,7 +159,9 @@ def test_the_page_uses_inputs_that_there_are() -> None:
     for page in ("README.md", "docs/continuous-integration.md"):
         text = "\n".join(block.text for block in blocks(page) if block.language == "yaml")
         assert "uses: OWNER/pacbound@TAG" in text
-        used |= set(re.findall(r"\b(certificates|max-risk|checkpoint|python): ", text))
+        used |= set(
+            re.findall(r"\b(certificates|max-risk|max-class-risk|checkpoint|python): ", text)
+        )
     assert used <= set(ACTION["inputs"])
     table = (ROOT / "docs/continuous-integration.md").read_text(encoding="utf-8")
     assert all(f"| `{name}` |" in table for name in ACTION["inputs"])
@@ -215,12 +222,12 @@ def test_the_hook_lets_good_certificates_pass(tmp_path: Path, hooks: Path) -> No
 
 def test_the_hook_stops_what_is_forged_and_ignores_other_files(tmp_path: Path, hooks: Path) -> None:
     repository = tmp_path / "repository"
-    put_certificate(repository / "elsewhere" / "data.json", risk_bound=0.01)
+    put_certificate(repository / "elsewhere" / "data.json", delta="0.01")
     done = pre_commit(repository, hooks)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "no files to check" in done.stdout
-    put_certificate(repository / "certificates" / "forged.json", risk_bound=0.01)
+    put_certificate(repository / "certificates" / "forged.json", delta="0.01")
     done = pre_commit(repository, hooks)
     assert done.returncode == 1
-    assert "REJECTED  certificates/forged.json: claim.risk_bound is" in done.stdout
+    assert "REJECTED certificates/forged.json: 6.1 the shares" in done.stdout
     assert "elsewhere" not in done.stdout

@@ -17,7 +17,7 @@ def test_by_training(unwritable: Path, tiny_file: Path, monkeypatch: pytest.Monk
 
 
 def test_by_certification(unwritable: Path, trained: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pacbound.certify.issue.certify", None)
+    monkeypatch.setattr("pacbound.predictors.issuing.certify", None)
     path = unwritable / "certificate.json"
     said(run("certify", trained, "-o", path), f"cannot write {path}:")
 

@@ -269,7 +269,7 @@ def test_a_use_that_was_not_observed_is_noticed() -> None:
 @families
 def test_the_kl_of_every_kind_of_layer_is_that_of_dense_normals(family: str) -> None:
     """Tensors of 1, 2, 3 and 5 modes, through the certificate's own primitives."""
-    from pacbound.certify.divergence import exact_primitives
+    from pacbound.predictors.divergence import exact_primitives
 
     for name in ("words", "volumes"):
         network = observed(name, family)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 import torch
 
-from pacbound.certify.chunks import Sampler
-from pacbound.certify.risk import CHUNK, errors_per_example
 from pacbound.networks.initializers import prior_center
 from pacbound.networks.mlp import mlp
 from pacbound.networks.stochastic import StochasticNetwork
 from pacbound.posteriors import posterior_named
+from pacbound.predictors.chunks import Sampler
+from pacbound.predictors.risk import CHUNK, Loss, losses_per_example
 from pacbound.seeds import Noise, derive
 
 
@@ -45,6 +46,7 @@ def test_the_first_layer_is_computed_once_for_all_passes(monkeypatch: pytest.Mon
 
     monkeypatch.setattr(type(first), "local_deviation", counting)
     examples = torch.rand(CHUNK + 3, 5, 5), torch.zeros(CHUNK + 3, dtype=torch.int64)
-    errors = errors_per_example(one, examples, 5, derive("passes"), Sampler())
+    everyone = [Loss(np.arange(len(examples[1])))]
+    (errors,) = losses_per_example(one, examples, everyone, 5, derive("passes"), Sampler())
     assert counted["calls"] == 2  # one for each part of the examples
     assert 0 < errors < 5 * (CHUNK + 3)

@@ -5,25 +5,21 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "certificate"))
-
-from certificate_cases import issue
+from page_cases import record as vector
 
 from pacbound.certificate.format import Certificate
 from pacbound.data import Dataset
 from pacbound.errors import BadInput
-from pacbound.files import file_digest
 from pacbound.recipes import Settings
 from pacbound.report.training_log import find_training_log, read_training_log
 from pacbound.training.log import EpochRecord, TrainingLog, log_path
 from pacbound.training.loop import train
+from pacbound.verification import model_digest
 
 change = dataclasses.replace
 
@@ -180,7 +176,7 @@ def test_a_cell_is_named_by_its_folder_without_the_digest(tmp_path: Path) -> Non
 
 
 def certificate_for(checkpoint: str, digest: str = "") -> Certificate:
-    made = issue()
+    made = Certificate.from_mapping(vector("gibbs-mnist-size"))
     return change(
         made,
         made=change(
@@ -188,7 +184,7 @@ def certificate_for(checkpoint: str, digest: str = "") -> Certificate:
             command=f"pacbound certify {checkpoint} --delta 0.035",
             training_command=f"pacbound train mlp-600 -o {checkpoint}",
         ),
-        model=change(made.model, checkpoint_sha256=digest or made.model.checkpoint_sha256),
+        model=change(made.model, sha256=digest or made.model.sha256),
     )
 
 
@@ -209,18 +205,21 @@ def test_a_log_of_the_certificates_own_name_is_found(tmp_path: Path) -> None:
     assert find_training_log(tmp_path / "b.json", certificate) == tmp_path / "b.log.jsonl"
 
 
-def test_the_log_of_another_checkpoint_is_passed_over(tmp_path: Path) -> None:
+def test_the_log_of_another_checkpoint_is_passed_over(
+    tiny_settings: Settings, tiny_data: Dataset, tmp_path: Path
+) -> None:
     checkpoint, log = tmp_path / "a.pt", tmp_path / "a.log.jsonl"
-    log.write_text(line(1))
-    checkpoint.write_bytes(b"weights")
+    train(change(tiny_settings, epochs=1), tiny_data, checkpoint)
     other = certificate_for(str(checkpoint))
-    own = certificate_for(str(checkpoint), file_digest(checkpoint))
+    own = certificate_for(str(checkpoint), model_digest(checkpoint))
     assert find_training_log(tmp_path / "c.json", other) is None
     assert find_training_log(tmp_path / "c.json", own) == log
+    checkpoint.write_bytes(b"no checkpoint")
+    assert find_training_log(tmp_path / "c.json", own) is None
 
 
 @pytest.mark.parametrize("command", ["x" * 5000 + ".pt", "'" * 1_000_000, "a\0b.pt"])
 def test_a_command_that_names_no_possible_file_has_no_log(tmp_path: Path, command: str) -> None:
-    certificate = issue()
+    certificate = certificate_for("a.pt")
     certificate = change(certificate, made=change(certificate.made, command=command))
     assert find_training_log(tmp_path / "mine.json", certificate) is None

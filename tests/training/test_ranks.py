@@ -18,13 +18,13 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from rank_runs import INDEPENDENT, RUNS, made, run
 
-from pacbound.certify.issue import Request, certify
 from pacbound.errors import BadInput
 from pacbound.networks.initializers import prior_center
 from pacbound.networks.mlp import mlp
 from pacbound.networks.share import Share
 from pacbound.networks.stochastic import StochasticNetwork
 from pacbound.posteriors import posterior_named
+from pacbound.predictors.issuing import Request, certify
 from pacbound.recipes import recipe
 from pacbound.recipes.commands import train_command
 from pacbound.seeds import TrainingNoise, derive
@@ -106,7 +106,7 @@ def test_a_checkpoint_of_two_processes_is_certified_as_that_of_one(
     for name in ("diag", "learned prior"):
         single, joint = (certify(f / f"{name}.pt", made(name), request) for f in folders)
         # Seeds are derived from the files' digests, so that other networks are drawn.
-        assert joint.claim.risk_bound == pytest.approx(single.claim.risk_bound, abs=0.03)
+        assert joint.risk_bound == pytest.approx(single.risk_bound, abs=0.03)
         assert joint.kl.upper == pytest.approx(single.kl.upper, rel=1e-4)
         assert joint.prior.center.sha256 == single.prior.center.sha256
 

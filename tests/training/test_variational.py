@@ -13,7 +13,6 @@ from torch import nn
 from torch.distributions import Independent, Normal, kl_divergence
 from torch.nn import functional
 
-from pacbound.certify.issue import Request, certify
 from pacbound.data import Dataset
 from pacbound.errors import BadInput
 from pacbound.files import file_digest
@@ -23,6 +22,7 @@ from pacbound.networks.stochastic import StochasticNetwork
 from pacbound.networks.vgg import vgg
 from pacbound.posteriors import posterior_named
 from pacbound.predict import Predictor
+from pacbound.predictors.issuing import Request, certify
 from pacbound.recipes import Settings, recipe
 from pacbound.seeds import Noise, TrainingNoise, derive
 from pacbound.training.checkpoints import Checkpoint

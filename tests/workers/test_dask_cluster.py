@@ -13,10 +13,10 @@ from counting_work import Squares
 from distributed import Client
 
 from pacbound.certificate.format import Certificate
-from pacbound.certify.chunks import Sampler
-from pacbound.certify.issue import Request, certify
 from pacbound.data import Dataset
 from pacbound.errors import BadInput
+from pacbound.predictors.chunks import Sampler
+from pacbound.predictors.issuing import Request, certify
 from pacbound.recipes import Settings
 from pacbound.training.loop import train
 from pacbound.workers.cluster import DaskCluster

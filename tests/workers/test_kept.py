@@ -10,8 +10,8 @@ from counting_work import Squares
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pacbound.certify.chunks import Sampler
 from pacbound.errors import BadInput
+from pacbound.predictors.chunks import Sampler
 from pacbound.workers.kept import Kept
 
 RESULTS = {0: 7, 1: [1.5, -0.1], 2: [[1e-300, 3]], 10: 0}

@@ -23,14 +23,21 @@ class Column:
 
 COLUMNS = (
     Column("Status", "status", "status"),
-    Column("Bound %", "risk_bound", "bound", "the certified risk, rounded up"),
+    Column(
+        "Bound %",
+        "risk_bound",
+        "bound",
+        "the error, or else the first claim, at most",
+    ),
     Column("Risk %", "empirical_risk", "percent", "the empirical risk on the counted examples"),
     Column("Test %", "test_error", "percent", "the error on held-out examples; not in the claim"),
     Column("Paper %", "paper_bound", "percent", "the paper's bound for the same kind of network"),
-    Column("KL nats", "kl", "nats", "KL(q‖p), or ln dq/dp at the weights of a draw"),
+    Column("KL nats", "nats", "nats", "KL(q‖p), or ln dq/dp at the weights of a draw"),
     Column("Data", "data", "text"),
     Column("m", "m", "count", "examples that are counted"),
-    Column("Posterior", "posterior", "text"),
+    Column("Claims", "claims", "count", "bounds that hold together"),
     Column("Predictor", "predictor", "text"),
+    Column("Prior", "prior", "text"),
+    Column("Posterior", "posterior", "text"),
 )
-FILTERS = ("data", "posterior", "predictor", "status")
+FILTERS = ("data", "predictor", "prior", "posterior", "status")

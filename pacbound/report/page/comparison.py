@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pacbound.bounds import catoni
 from pacbound.certificate.format import Certificate
 from pacbound.report.paper import Cell, closest
-from pacbound.report.terms import empirical_risk
+from pacbound.report.terms import observed
 
-__all__ = ["Beside", "beside_the_paper", "other_bounds", "paper_column", "test_error"]
+__all__ = [
+    "Beside",
+    "beside_the_paper",
+    "inequality_name",
+    "other_bounds",
+    "paper_column",
+    "test_error",
+]
 
 
 @dataclass(frozen=True)
@@ -32,52 +38,66 @@ def paper_column(certificate: Certificate) -> Cell | None:
 
     The paper certifies Gibbs predictors around random initialisations, on all of MNIST.
     """
-    data, model, center = certificate.data, certificate.model, certificate.prior.center
-    if (data.name, data.m, center.kind) != ("mnist", 60_000, "initialization"):
+    data, model = certificate.data, certificate.model
+    if (data.name, data.m, certificate.prior.kind) != ("mnist", 60_000, "initialised"):
         return None
-    if certificate.claim.predictor != "gibbs":
+    if certificate.predictor != "gibbs" or certificate.overall is None:
         return None
-    return closest(model.recipe, model.posterior, objective(certificate))
+    return closest(model.recipe or "", model.posterior or "", objective(certificate))
 
 
 def objective(certificate: Certificate) -> str:
     """What was minimised in training, if the certificate says so."""
-    named = certificate.made.settings.get("objective")
-    return named if isinstance(named, str) else ""
+    return certificate.made.settings.get("objective", "")
 
 
 def test_error(certificate: Certificate) -> float | None:
     """The error on held-out examples, where there were some."""
-    held_out = certificate.also.held_out
-    return held_out.errors / held_out.n if held_out else None
+    held_out = certificate.held_out
+    if held_out is None or held_out.errors is None or held_out.examples is None:
+        return None
+    return held_out.errors / held_out.examples
 
 
 def beside_the_paper(certificate: Certificate, column: Cell) -> list[Beside]:
     """Bound, risk, test error and KL of both."""
-    test = test_error(certificate)
+    test, overall, evidence = test_error(certificate), certificate.overall, certificate.evidence
+    assert overall is not None and evidence is not None  # as of every counterpart of the paper's
     rows = [
-        Beside("bound", 100 * certificate.claim.risk_bound, column.bound, "%"),
-        Beside("empirical risk", 100 * empirical_risk(certificate), column.risk, "%"),
-        Beside("KL(q‖p)", certificate.kl.upper, column.kl, "nats"),
+        Beside("bound", 100 * certificate.risk_bound, column.bound, "%"),
+        Beside("empirical risk", 100 * observed(overall), column.risk, "%"),
+        Beside("KL(q‖p)", float(evidence.nats), column.kl, "nats"),
     ]
     if test is not None:
         rows.insert(2, Beside("test error", 100 * test, column.test, "%"))
     return rows
 
 
+NAMES = {
+    "mcallester": "McAllester, kl inverse",
+    "maurer": "Maurer, kl inverse",
+    "xi": "Maurer with ξ(m), kl inverse",
+    "catoni": "Catoni, λ fixed beforehand",
+    "pinsker": "Pinsker",
+    "binomial": "binomial tail of a draw",
+    "density": "density ratio of a draw",
+}
+
+
 def other_bounds(certificate: Certificate) -> list[tuple[str, float]]:
-    """What other inequalities say at the same figures, and a test set."""
-    also = certificate.also
-    named = [
-        ("McAllester, kl inverse", also.mcallester),
-        ("Maurer, kl inverse", also.maurer),
-        ("Pinsker", also.pinsker),
-    ]
-    rows = [(name, value) for name, value in named if value is not None]
-    if also.catoni:
-        beta = catoni.grid_beta(also.catoni.beta_index)
-        rows.append((f"Catoni, β = {beta:g}", also.catoni.value))
-    if also.held_out:
-        errors, n = also.held_out.errors, also.held_out.n
-        rows.append((f"held-out binomial, {errors} errors in {n}", also.held_out.upper))
+    """What other inequalities say at the figures of the first claim, and a test set."""
+    rows = []
+    for entry in certificate.also:
+        if entry.name is not None and entry.value is not None:
+            rows.append((NAMES[entry.name], float(entry.value)))
+        if entry.upper is not None:
+            name = f"held-out binomial, {entry.errors} errors in {entry.examples}"
+            rows.append((name, float(entry.upper)))
     return rows
+
+
+def inequality_name(certificate: Certificate) -> str:
+    """The inequality of the bounds, in words."""
+    if certificate.predictor == "fixed":
+        return "binomial limit of a fixed predictor (Clopper–Pearson)"
+    return NAMES[certificate.bound.inequality]

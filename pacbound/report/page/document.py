@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import base64
 import dataclasses
-import hashlib
 import json
 from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -18,18 +16,24 @@ from markupsafe import Markup
 
 from pacbound import __version__
 from pacbound.printable import printable
+from pacbound.report.ledger import ledger_lines
 from pacbound.report.page import comparison
+from pacbound.report.page.claim_bar import claim_bar
 from pacbound.report.page.columns import COLUMNS, FILTERS
 from pacbound.report.page.curves import curves
 from pacbound.report.page.entry import Entry
 from pacbound.report.page.interval_bar import interval_bar
 from pacbound.report.page.numbers import compact, duration, grouped, percent
-from pacbound.report.page.provenance import check_command, provenance
+from pacbound.report.page.policy import content_policy, read_part
+from pacbound.report.page.provenance import check_command, delta_shares, provenance
 from pacbound.report.page.summary import Summary, summarise
 from pacbound.report.page.waterfall import waterfall
 from pacbound.report.percent import percent_up
 
 __all__ = ["document"]
+
+# Scripts that check the certificates again where the page is read.
+RECHECKING = ("verifier.js", "recheck.js")
 
 STATUSES = ("rejected", "unreadable", "vacuous", "verified")  # what is wrong comes first
 
@@ -39,18 +43,17 @@ def document(
 ) -> str:
     """The page about some files, as HTML."""
     summaries = [summarise(entry) for entry in entries]
-    style, script = (
-        Markup(resources.files(__package__).joinpath(name).read_text(encoding="utf-8"))
-        for name in ("page.css", "page.js")
-    )
+    style = read_part("page.css")
+    again = any(entry.verified for entry in entries)
+    scripts = [read_part(name) for name in ("page.js", *(RECHECKING if again else ()))]
     counts = Counter(entry.status for entry in entries)
     return (
         _environment()
         .get_template("page.html")
         .render(
-            policy=_policy(style, script),
+            policy=content_policy(style, scripts),
             style=style,
-            script=script,
+            scripts=scripts,
             version=__version__,
             checked=(checked or datetime.now(UTC)).strftime("%Y-%m-%d %H:%M UTC"),
             pairs=sorted(
@@ -78,7 +81,18 @@ def _environment() -> Environment:
         finalize=_shown,
     )
     filters = (compact, duration, grouped, percent, printable)
-    parts = (check_command, curves, interval_bar, percent_up, provenance, waterfall)
+    parts = (
+        check_command,
+        claim_bar,
+        curves,
+        delta_shares,
+        interval_bar,
+        ledger_lines,
+        percent_up,
+        provenance,
+        rechecked,
+        waterfall,
+    )
     environment.filters |= {function.__name__: function for function in filters}
     environment.globals |= {function.__name__: function for function in parts}
     environment.globals["comparison"] = comparison
@@ -89,14 +103,14 @@ def _shown(value: Any) -> Any:
     return printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
-def _policy(style: str, script: str) -> str:
-    """Nothing may be fetched or run but the style and the script that are in the page."""
-    digests = (
-        base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-        for text in (style, script)
-    )
-    parts = "default-src 'none'; img-src data:; base-uri 'none'; form-action 'none'"
-    return "{}; style-src 'sha256-{}'; script-src 'sha256-{}'".format(parts, *digests)
+def rechecked(entry: Entry) -> Markup:
+    """The bytes of an accepted certificate, which the page checks again, in base64.
+
+    The checker in the browser sees the very bytes that were checked here, and HTML nothing that
+    could end the block. As markup it is not cut, however long it is.
+    """
+    content = b"" if entry.verified is None else entry.verified.content
+    return Markup(base64.b64encode(content).decode("ascii"))
 
 
 def _embedded(summaries: Sequence[Summary]) -> Markup:

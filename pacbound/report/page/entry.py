@@ -6,10 +6,10 @@ import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
-from pacbound.certificate.checker import MAX_BYTES, check
+from pacbound.certificate.checker import MAX_BYTES, verify
 from pacbound.certificate.format import Certificate
 from pacbound.errors import BadInput
-from pacbound.report.explanation import Explanation, explain
+from pacbound.report.explanation import Explanation, explain, is_vacuous
 from pacbound.report.training_log import TrainingLog, find_training_log, read_training_log
 
 __all__ = ["Entry", "Verified", "read_entry"]
@@ -22,11 +22,7 @@ class Verified:
     certificate: Certificate
     explanation: Explanation
     log: TrainingLog | None
-
-    @property
-    def vacuous(self) -> bool:
-        """Whether guessing among the classes, with nothing learned, does as well."""
-        return self.certificate.claim.risk_bound >= 1 - 1 / self.certificate.data.classes
+    content: bytes = b""  # of the file, for the page to check again in the browser
 
 
 @dataclass(frozen=True)
@@ -55,16 +51,18 @@ def read_entry(name: str, path: Path, logs: Path | None = None) -> Entry:
         return Entry(name, path, "unreadable", f"cannot be read: {error.strerror or error}")
     sha256 = hashlib.sha256(content).hexdigest()
     # The very bytes that are shown are checked, not what the file may be a moment later.
-    verdict = check(content)
+    verdict = verify(content)
     if not verdict.accepted:
         status = "rejected" if verdict.exit_code == 1 else "unreadable"
-        return Entry(name, path, status, verdict.reason, sha256)
+        reason = f"{verdict.check} {verdict.reason}".strip()
+        return Entry(name, path, status, reason, sha256)
     try:
         certificate = Certificate.from_json(content)
-        verified = Verified(certificate, explain(certificate), _log(path, certificate, logs))
+        log = _log(path, certificate, logs)
+        verified = Verified(certificate, explain(certificate), log, content)
     except BadInput as error:
         return Entry(name, path, "unreadable", str(error), sha256)
-    status = "vacuous" if verified.vacuous else "verified"
+    status = "vacuous" if is_vacuous(certificate) else "verified"
     return Entry(name, path, status, "", sha256, verified)
 
 

@@ -4,14 +4,33 @@ from __future__ import annotations
 
 import shlex
 from dataclasses import dataclass
+from decimal import Decimal
 
-from pacbound.certificate.format import Center, LearnedCenter, WholeSetRisk
+from pacbound.certificate.format import Certificate
 from pacbound.report.page.entry import Entry, Verified
-from pacbound.report.page.numbers import compact
 
-__all__ = ["Provenance", "check_command", "provenance"]
+__all__ = ["Provenance", "check_command", "delta_shares", "prior_in_words", "provenance"]
 
-MOST_SETTINGS = 200  # a file may have any number
+MOST = 200  # settings, and other facts, that are shown
+PREDICTORS = {
+    "gibbs": "randomised: fresh weights for every prediction",
+    "draw": "one network, drawn from the posterior",
+    "vote-gibbs": "majority vote, through the risk of one network",
+    "vote-tandem": "majority vote, through the risk of pairs",
+    "fixed": "fixed before the counted examples were seen",
+}
+SOURCES = {
+    "centre": "the centre of a learned prior",
+    "estimator": "an estimator in a file",
+    "module": "a module of the user's",
+    "onnx": "an ONNX file",
+    "predictions": "a file of predictions",
+}
+COPIES = {
+    "counted": "counted, nothing declared",
+    "independent": "declared to be independent examples",
+    "unknown": "not detectable: no content and no id",
+}
 
 
 @dataclass(frozen=True)
@@ -22,13 +41,21 @@ class Provenance:
     digests: dict[str, str]
     facts: dict[str, str]
     seconds: dict[str, float]  # that commands took
+    choices: dict[str, str]  # of the prior
     settings: dict[str, str]
 
 
-def _center(center: Center | LearnedCenter) -> str:
-    if isinstance(center, LearnedCenter):
-        return f"learned from {center.learned_from} of {center.examples} examples"
-    return f"{center.initializer}, seed {center.seed}"
+def prior_in_words(certificate: Certificate) -> str:
+    """What the posterior is measured against, and what that saw."""
+    prior, choices = certificate.prior, certificate.prior.choices
+    if prior.part is not None:
+        seen = f"{prior.part.examples} of {certificate.data.examples} examples"
+        return f"learned from {seen}"
+    if prior.kind == "elsewhere":
+        return f"from elsewhere: {prior.origin}"
+    if choices is None:
+        return "none"
+    return f"initialised: {choices.initializer}, seed {choices.seed}"
 
 
 def check_command(entry: Entry) -> str:
@@ -39,36 +66,94 @@ def check_command(entry: Entry) -> str:
 def provenance(entry: Entry, verified: Verified) -> Provenance:
     """What to compare a file with, and what would make it again."""
     certificate = verified.certificate
-    made, center, risk = certificate.made, certificate.prior.center, certificate.risk
-    digests = {
+    made, data, model = certificate.made, certificate.data, certificate.model
+    commands = {"train": made.training_command, "certify": made.command}
+    commands = {name: command for name, command in commands.items() if command}
+    facts = {
+        "predictor": PREDICTORS[certificate.predictor],
+        "source": SOURCES.get(model.source or "", ""),
+        "prior": prior_in_words(certificate),
+        "validation of the prior": _validation(certificate),
+        "frozen parameters": str(model.frozen) if model.frozen else "",
+        "exact copies": f"{data.duplicates} of {data.examples} examples, {COPIES[data.copies]}",
+        "made": made.date,
+    }
+    for kept in (made.software, made.machine):
+        facts |= {name: value for name, value in list(kept.items())[:MOST] if name not in facts}
+    facts |= {f"prior: {name}": value for name, value in list(made.prior.items())[:MOST]}
+    return Provenance(
+        commands=commands | {"check": check_command(entry)},
+        digests=_digests(entry, certificate),
+        facts={name: value for name, value in facts.items() if value},
+        seconds=_seconds(made.times),
+        choices=_choices(certificate),
+        settings=dict(list(made.settings.items())[:MOST]),
+    )
+
+
+def _validation(certificate: Certificate) -> str:
+    validation = certificate.prior.validation
+    if validation is None or not validation.examples:
+        return ""
+    return f"{validation.errors} errors in {validation.examples} examples"
+
+
+def _digests(entry: Entry, certificate: Certificate) -> dict[str, str]:
+    prior, evidence, model = certificate.prior, certificate.evidence, certificate.model
+    named = {
         "this file": entry.sha256,
         "data": certificate.data.sha256,
-        "checkpoint": certificate.model.checkpoint_sha256,
-        "prior": center.sha256,
+        "groups": certificate.data.groups_sha256,
+        "posterior" if model.posterior else "predictor": model.sha256,
+        "structure of the module": model.structure_sha256,
+        "prior": prior.sha256,
+        "examples of the prior": prior.part.sha256 if prior.part else "",
+        "drawn weights": evidence.weights_sha256 if evidence else "",
     }
-    if isinstance(center, LearnedCenter):
-        digests["examples of the prior"] = center.examples_sha256
-        digests["split"] = center.split_sha256
-    if isinstance(risk, WholeSetRisk):
-        digests["drawn weights"] = risk.weights_sha256
-    return Provenance(
-        commands={
-            "train": made.training_command,
-            "certify": made.command,
-            "check": check_command(entry),
-        },
-        digests=digests,
-        facts={
-            "prior's centre": _center(center),
-            "made": made.date,
-            "pacbound": made.pacbound,
-            "Python": made.python,
-            "torch": made.torch,
-            "random numbers": certificate.seeds.derivation,
-        },
-        seconds={"certify": made.seconds}
-        | ({} if made.training_seconds is None else {"train": made.training_seconds}),
-        settings={
-            name: compact(value) for name, value in list(made.settings.items())[:MOST_SETTINGS]
-        },
-    )
+    for claim in certificate.claims:
+        if claim.cost is not None:
+            named[f"cost “{claim.cost}”"] = claim.cost_sha256
+    for extractor in model.extractors:
+        named[f"extractor “{extractor.origin}”"] = extractor.sha256
+    return {name: digest for name, digest in named.items() if digest}
+
+
+def _seconds(times: dict[str, str]) -> dict[str, float]:
+    """Those that are numbers: the map holds any text."""
+    found = {}
+    for name in ("train", "certify"):
+        try:
+            found[name] = float(times[name])
+        except (KeyError, ValueError):
+            continue
+    return {name: value for name, value in found.items() if 0 <= value < 1e12}
+
+
+def _choices(certificate: Certificate) -> dict[str, str]:
+    """The prior's choices and variances, as text."""
+    choices = certificate.prior.choices
+    found = {}
+    for name, value in vars(choices).items() if choices is not None else ():
+        if name == "blocks":
+            value = "; ".join(f"layer {x.layer}: {', '.join(map(str, x.sizes))}" for x in value)
+        elif name == "widths" and value is not None:
+            value = ", ".join(map(str, value)) or "the recipe's own"
+        if value not in (None, ""):
+            found[name.replace("_", " ")] = str(value)
+    for place in (certificate.prior.variances or ())[:MOST]:
+        at = f"index {place.index} of the grid" if place.value is None else f"{place.value}, given"
+        found[f"variance of {place.name}"] = f"{at}, {place.parameters} parameters"
+    return found
+
+
+def delta_shares(certificate: Certificate) -> dict[str, str]:
+    """How δ is divided between inequalities and Monte Carlo; shares of claims are added up."""
+    claims, evidence = certificate.claims, certificate.evidence
+    of = "" if len(claims) == 1 else f" of {len(claims)} claims"
+    shares = {f"inequality{of}": sum((claim.delta for claim in claims), Decimal(0))}
+    risk = sum((claim.delta_risk for claim in claims if claim.delta_risk), Decimal(0))
+    if risk:
+        shares[f"risk samples{of}"] = risk
+    if evidence is not None and evidence.delta_kl is not None:
+        shares["KL samples"] = evidence.delta_kl
+    return {name: f"{share:f}" for name, share in shares.items()}

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pacbound.report.explanation import claim_line
 from pacbound.report.page.comparison import objective, paper_column, test_error
 from pacbound.report.page.entry import Entry
-from pacbound.report.terms import empirical_risk
+from pacbound.report.terms import observed, principal
 
 __all__ = ["Summary", "summarise"]
 
@@ -22,13 +23,19 @@ class Summary:
     reason: str
     data: str | None = None
     m: int | None = None
+    claims: int | None = None
+    claim: str | None = None  # the one that the figures below are of
     recipe: str | None = None
     objective: str | None = None
     posterior: str | None = None
     predictor: str | None = None
+    prior: str | None = None
+    candidates: int | None = None
+    looks: int | None = None
     delta: float | None = None
     empirical_risk: float | None = None
-    kl: float | None = None
+    nats: float | None = None  # the KL, or ln dq/dp of a draw
+    ledger: float | None = None  # nats
     risk_bound: float | None = None
     test_error: float | None = None
     paper_bound: float | None = None
@@ -41,19 +48,26 @@ def summarise(entry: Entry) -> Summary:
     if entry.verified is None:
         return Summary(*about)
     certificate, log = entry.verified.certificate, entry.verified.log
-    column = paper_column(certificate)
+    column, claim = paper_column(certificate), principal(certificate)
+    line, evidence = claim_line(claim), certificate.evidence
     return Summary(
         *about,
         data=certificate.data.name,
         m=certificate.data.m,
+        claims=len(certificate.claims),
+        claim=f"{line.loss}, {line.subject}",
         recipe=certificate.model.recipe,
         objective=objective(certificate),
         posterior=certificate.model.posterior,
-        predictor=certificate.claim.predictor,
-        delta=certificate.claim.delta,
-        empirical_risk=empirical_risk(certificate),
-        kl=certificate.kl.upper,
-        risk_bound=certificate.claim.risk_bound,
+        predictor=certificate.predictor,
+        prior=certificate.prior.kind,
+        candidates=certificate.ledger.candidates,
+        looks=certificate.ledger.looks,
+        delta=float(certificate.delta),
+        empirical_risk=observed(claim),
+        nats=None if evidence is None else float(evidence.nats),
+        ledger=float(certificate.bound.ledger),
+        risk_bound=float(claim.bound),
         test_error=test_error(certificate),
         paper_bound=column.bound / 100 if column else None,
         training_log=log.path.as_posix() if log else None,

@@ -23,14 +23,21 @@ SLIVER = 0.4  # per cent of the width: what is added is seen, however little
 # The colour of each step; they are defined in page.css.
 KINDS = {
     "empirical risk": "risk",
+    "observed mean cost": "risk",
+    "observed abstention": "risk",
+    "Monte Carlo allowance": "sampling",
+    "confidence of the inequality": "confidence",
+    "confidence of the limit": "confidence",
+    "one draw from a posterior": "confidence",
+    "Catoni's trade-off, fixed beforehand": "confidence",
     "KL(q‖p)": "kl",
     "KL, of pairs": "kl",
     "ln dq/dp of the draw": "kl",
+    "ln dq/dp of the draw, and code": "kl",
     "Monte Carlo tail of the KL": "tail",
     "prior variance grid": "union",
     "prior's other choices": "union",
-    "confidence of the inequality": "confidence",
-    "Monte Carlo allowance": "sampling",
+    "ledger": "ledger",
     "from networks to their vote": "vote",
 }
 
@@ -73,8 +80,9 @@ def _tick(scale: Axis, value: float, height: int) -> Markup:
 
 
 def _step(place: int, step: Term, scale: Axis) -> Markup:
-    start, end = (_place(scale, 100 * x) for x in (step.total - step.adds, step.total))
-    start = max(min(start, end - SLIVER), 0.0)
+    before, end = (_place(scale, 100 * x) for x in (step.total - step.adds, step.total))
+    low, high = min(before, end), max(before, end)  # a log-density ratio may be negative
+    low = max(min(low, high - SLIVER), 0.0)
     link = Markup('<line class="link" x1="{0:.3f}%" x2="{0:.3f}%" y1="{1}" y2="{2}"/>').format(
         end, ROW * place + ABOVE + BAR, ROW * (place + 1) + ABOVE
     )
@@ -84,10 +92,14 @@ def _step(place: int, step: Term, scale: Axis) -> Markup:
         title=f"{step.name}: {step.amount}; adds {step.adds!r}, so far {step.total!r}",
         name=step.name,
         amount=step.amount if place else "",
-        figure=f"+{100 * step.adds:.3f} %" if place else f"{100 * step.adds:.2f} %",
-        start=start,
-        end=end,
+        figure=_added(step.adds) if place else f"{100 * step.adds:.2f} %",
+        start=low,
+        end=high,
     )
+
+
+def _added(part: float) -> str:
+    return f"{100 * part:+.3f} %".replace("-", "−")
 
 
 def _bound(place: int, bound: float, scale: Axis) -> Markup:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -11,12 +10,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from pacbound.certificate.checker import check_file
 from pacbound.certificate.format import Certificate
 from pacbound.errors import BadInput
+from pacbound.recipes.commands import setting_texts
 from pacbound.tables.cell import Measured, Progress, Report, Verdict
 from pacbound.tables.trained import CHECKPOINT, TrainedCell, modified
+from pacbound.verification import model_digest
 
 if TYPE_CHECKING:
-    from pacbound.certify.issue import Request
     from pacbound.data import Dataset
+    from pacbound.predictors.issuing import Request
     from pacbound.training.loop import Step
 
 __all__ = ["CERTIFICATE", "CERTIFYING", "Certification", "PacBayesCell"]
@@ -37,8 +38,8 @@ class Certification:
 
     def request(self, command: str) -> Request:
         """The same for the issuer."""
-        from pacbound.certify.budget import parse_delta
-        from pacbound.certify.issue import Request
+        from pacbound.predictors.budget import parse_delta
+        from pacbound.predictors.issuing import Request
 
         return Request(
             delta=parse_delta(self.delta),
@@ -90,8 +91,8 @@ class PacBayesCell(TrainedCell):
 
     def conclude(self, folder: Path, data: Dataset, threads: int, report: Report) -> None:
         """Certify, and write the certificate."""
-        from pacbound.certify.chunks import Sampler
-        from pacbound.certify.issue import certify
+        from pacbound.predictors.chunks import Sampler
+        from pacbound.predictors.issuing import certify
         from pacbound.workers.choice import engine_for
         from pacbound.workers.kept import Kept
 
@@ -128,14 +129,15 @@ class PacBayesCell(TrainedCell):
         path, checkpoint = folder / CERTIFICATE, folder / CHECKPOINT
         if not path.exists():
             return Verdict(False)
-        verdict = check_file(str(path), checkpoint=str(checkpoint) if checkpoint.exists() else "")
+        digest = model_digest(checkpoint) if checkpoint.exists() else ""
+        verdict = check_file(str(path), model_sha256=digest)
         if not verdict.accepted:
             return Verdict(False, f"its certificate does not verify: {verdict.reason}")
         try:
             made = self.certificate(folder).made
         except BadInput as error:
             return Verdict(False, str(error))
-        if made.settings != json.loads(json.dumps(self.settings.to_mapping())):
+        if made.settings != setting_texts(self.settings):
             return Verdict(False, "its certificate is of other settings")
         return Verdict(True)
 
@@ -149,8 +151,8 @@ class PacBayesCell(TrainedCell):
         path = folder / CERTIFICATE
         if path.exists():
             try:
-                seconds = self.certificate(folder).made.seconds
-            except BadInput:
+                seconds = float(self.certificate(folder).made.times["certify"])
+            except (BadInput, KeyError, ValueError):
                 return found
             found.append(Measured(CERTIFYING, 1.0, seconds, modified(path)))
         return found

@@ -7,10 +7,10 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from pacbound.certificate.format import Certificate, MonteCarloKL
+from pacbound.certificate.format import Certificate
+from pacbound.predictors.waterfall import tail_part
 from pacbound.report import paper
 from pacbound.report.percent import percent_up
-from pacbound.report.terms import empirical_risk
 from pacbound.tables.cell import Row
 from pacbound.tables.pac_bayes.cell import CERTIFICATE, PacBayesCell
 from pacbound.tables.place import Place
@@ -47,16 +47,17 @@ def row(cell: PacBayesCell, folder: Path) -> Row:
 
 
 def _figures(certificate: Certificate) -> Row:
-    kl, held_out = certificate.kl, certificate.also.held_out
-    tail = None
-    if isinstance(kl, MonteCarloKL):
-        tail = (kl.gaussian if kl.tail == "gaussian" else kl.theorem3).correction
+    held_out, evidence = certificate.held_out, certificate.evidence
+    claim = certificate.claims[0]
+    test = None
+    if held_out is not None and held_out.errors is not None and held_out.examples is not None:
+        test = held_out.errors / held_out.examples
     return {
-        "risk": empirical_risk(certificate),
-        "test_error": held_out.errors / held_out.n if held_out else None,
-        "bound": certificate.claim.risk_bound,
-        "kl": kl.upper,
-        "tail_correction": tail,
+        "risk": float(claim.mean),
+        "test_error": test,
+        "bound": certificate.risk_bound,
+        "kl": None if evidence is None else float(evidence.nats),
+        "tail_correction": tail_part(certificate) or None,
     }
 
 

@@ -6,10 +6,10 @@ import math
 from dataclasses import replace
 from pathlib import Path
 
-from pacbound.certificate.format import Certificate, PerExampleRisk
-from pacbound.certify.chunks import Sampler
-from pacbound.certify.issue import certify
+from pacbound.certificate.format import Certificate
 from pacbound.data import Dataset
+from pacbound.predictors.chunks import Sampler
+from pacbound.predictors.issuing import certify
 from pacbound.tables.pac_bayes.cell import Certification
 from pacbound.tables.trial import Clock
 
@@ -44,6 +44,6 @@ def _times_more(
 ) -> float:
     if what.endswith("KL"):
         return real.samples / small.samples
-    if isinstance(certificate.risk, PerExampleRisk):
+    if certificate.claims[0].sampler == "per-example":
         return real.draws / small.draws
     return real.weights / small.weights

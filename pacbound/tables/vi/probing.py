@@ -6,12 +6,12 @@ from pathlib import Path
 
 import numpy as np
 
-from pacbound.certify.chunks import Report, silent
 from pacbound.data import Dataset, load
 from pacbound.predict.archive import save_predictions
 from pacbound.predict.corruption import CORRUPTIONS, STRENGTHS, corrupted
 from pacbound.predict.examples import Examples, examples_of
 from pacbound.predict.predictor import Prediction, Predictor
+from pacbound.predictors.chunks import Report, silent
 
 __all__ = ["other_examples", "save_probes"]
 

@@ -1,0 +1,181 @@
+"""Codes of what was chosen and tried, in nats: the frozen lists, the grid, and the ledger.
+
+What a prior is made from is an entry of a list that was fixed before any data were seen. Entry k
+has the weight 6/(π²k²), so by a union bound a choice costs 2 ln k + ln(π²/6), however it was
+searched for (SPEC.md, section 8 and appendix A). A recipe's default tuple of choices has the weight
+0.9, all other tuples share 0.1. What is on no list is declared in the ledger.
+
+Lists are appended to at their end and nowhere else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pacbound.bounds.arithmetic import Real, log, pi
+from pacbound.bounds.prior_grid import index_cost
+
+__all__ = [
+    "ALIGNMENTS",
+    "HIDDEN_BIASES",
+    "INITIALIZERS",
+    "INPUT_SCALES",
+    "LISTS",
+    "NETWORKS",
+    "PRIOR_FRACTIONS",
+    "RECIPES",
+    "SMOOTHING_LENGTHS",
+    "VARIANCE_GROUPS",
+    "certificates_factor",
+    "choices_cost",
+    "code_cost",
+    "default_choices",
+    "ledger_cost",
+]
+
+RECIPES = (
+    "table",
+    "module",
+    "fashion-lenet-learned",
+    "lenet-5",
+    "lenet-5-learned",
+    "lenet-small",
+    "lenet-small-deskewed",
+    "mlp-30",
+    "mlp-30-deskewed",
+    "mlp-600",
+    "mlp-600-learned",
+    "mlp-600x2",
+)
+NETWORKS = ("lenet", "mlp", "module", "resnet", "vgg")
+INITIALIZERS = ("fan-in-uniform", "he-normal", "orthogonal", "xavier-uniform", "zeros")
+INPUT_SCALES = ("0.25", "0.5", "1", "1.5", "2", "3", "4", "8")
+SMOOTHING_LENGTHS = ("0", "0.5", "0.75", "1", "1.25", "1.5", "2", "3")
+ALIGNMENTS = ("deskew", "none")
+HIDDEN_BIASES = ("0", "-0.5", "-1", "-2", "-3", "-4", "-6", "-8")
+PRIOR_FRACTIONS = ("0.1", "0.2", "0.3", "0.4", "0.5", "0.6", "0.7", "0.8", "0.9")
+VARIANCE_GROUPS = ("layer", "network")
+
+# The list of every choice that is a word.
+LISTS: Mapping[str, tuple[str, ...]] = {
+    "network": NETWORKS,
+    "initializer": INITIALIZERS,
+    "input_scale": INPUT_SCALES,
+    "smoothing": SMOOTHING_LENGTHS,
+    "alignment": ALIGNMENTS,
+    "hidden_bias": HIDDEN_BIASES,
+    "later_bias": HIDDEN_BIASES,
+    "prior_fraction": PRIOR_FRACTIONS,
+    "variance_groups": VARIANCE_GROUPS,
+}
+
+# The choices that are paid for, by the kind of the prior.
+TUPLES: Mapping[str, tuple[str, ...]] = {
+    "initialised": (
+        "network",
+        "initializer",
+        "seed",
+        "input_scale",
+        "smoothing",
+        "alignment",
+        "hidden_bias",
+        "later_bias",
+        "widths",
+        "variance_groups",
+        "blocks",
+    ),
+    "learned": ("seed", "prior_fraction", "split_seed", "variance_groups", "blocks"),
+    "elsewhere": ("initializer", "seed", "variance_groups", "blocks"),
+}
+
+# recipe: network, initializer, input_scale, smoothing, alignment, hidden_bias, widths
+_INITIALISED: Mapping[str, tuple[str, str, str, str, str, str, tuple[int, ...]]] = {
+    "table": ("mlp", "zeros", "1", "0", "none", "0", ()),
+    "module": ("module", "fan-in-uniform", "1", "0", "none", "0", ()),
+    "lenet-5": ("lenet", "he-normal", "2", "0", "none", "-2", (20, 50, 500)),
+    "lenet-small": ("lenet", "fan-in-uniform", "2", "0", "none", "0", (10, 20, 50)),
+    "lenet-small-deskewed": ("lenet", "fan-in-uniform", "2", "0", "deskew", "0", (10, 20, 50)),
+    "mlp-30": ("mlp", "fan-in-uniform", "1.5", "1", "none", "0", (30,)),
+    "mlp-30-deskewed": ("mlp", "fan-in-uniform", "1.5", "1", "deskew", "0", (30,)),
+    "mlp-600": ("mlp", "fan-in-uniform", "1.5", "1", "none", "-4", (600,)),
+    "mlp-600x2": ("mlp", "he-normal", "1.5", "1", "none", "-4", (600, 600)),
+}
+
+
+def default_choices(kind: str, recipe: str) -> dict[str, Any] | None:
+    """The default tuple of a recipe for a kind of prior; None if it has none."""
+    common: dict[str, Any] = {"seed": 0, "variance_groups": "layer", "blocks": ()}
+    if kind == "learned":
+        fraction = "0.7" if recipe == "fashion-lenet-learned" else "0.5"
+        return {**common, "prior_fraction": fraction, "split_seed": 0}
+    if kind == "elsewhere":
+        return {**common, "initializer": "zeros" if recipe == "table" else "fan-in-uniform"}
+    if recipe not in _INITIALISED:
+        return None
+    names = ("network", "initializer", "input_scale", "smoothing", "alignment", "hidden_bias")
+    *words, widths = _INITIALISED[recipe]
+    named = dict(zip(names, words, strict=True))
+    return {**common, **named, "later_bias": "0", "widths": widths}
+
+
+def _entry_cost(name: str, value: Any, one: Real) -> Real:
+    """The cost of one choice; `one` is the number 1 of the arithmetic to compute in."""
+    if name in LISTS:
+        return index_cost(one * (LISTS[name].index(value) + 1))
+    if name in ("seed", "split_seed"):
+        return index_cost(one * (value + 1))
+    if name == "widths":
+        return _sum([len(value) + 1, *value], one)
+    indices = [len(value) + 1]
+    for layer, sizes in value:
+        indices += [layer, len(sizes) - 1, *sizes[:-1]]
+    return _sum(indices, one)
+
+
+def _sum(indices: Sequence[int], one: Real) -> Real:
+    return sum((index_cost(one * index) for index in indices), 0 * one)
+
+
+def choices_cost(kind: str, recipe: str, choices: Mapping[str, Any], one: Real) -> Real:
+    """The cost of a tuple: ln(10/9) for the recipe's default, else ln 10 and its entries' costs.
+
+    Arguments:
+        choices: By name, with the network among them; `blocks` as pairs (layer, sizes).
+        one: The number 1 of the arithmetic to compute in.
+    """
+    chosen = {name: choices[name] for name in TUPLES[kind]}
+    if chosen == default_choices(kind, recipe):
+        return log(one * 10 / 9)
+    return log(one * 10) + sum(_entry_cost(name, value, one) for name, value in chosen.items())
+
+
+def code_cost(
+    kind: str, recipe: str, choices: Mapping[str, Any], indices: Sequence[int], one: Real
+) -> Real:
+    """The cost of a prior: its variances' indices on the grid, its recipe, and its choices.
+
+    Only an initialised prior pays for its recipe; there is nothing to pay for without a prior.
+    """
+    total = _sum(indices, one)
+    if kind == "initialised":
+        total += index_cost(one * (RECIPES.index(recipe) + 1))
+    if kind != "none":
+        total += choices_cost(kind, recipe, choices, one)
+    return total
+
+
+def certificates_factor(counted: str, number: int, one: Real) -> Real:
+    """F, by which the certificates that may be chosen from divide the shares of δ.
+
+    So many if their number was declared beforehand; π²i²/6 for the one at place i if not.
+    """
+    return one * number if counted == "declared" else pi(one) ** 2 * number**2 / 6
+
+
+def ledger_cost(candidates: int, looks: int, one: Real) -> Real:
+    """ln N + T ln 2 for N candidates, listed before the first look, and T adaptive looks.
+
+    Valid when: what follows a look depends on one bit of it, to keep or to drop.
+    """
+    return log(one * candidates) + looks * log(one * 2)

@@ -1,0 +1,22 @@
+"""Who predicts: gibbs, draw, vote, fixed. Each file has its evidence, bound, terms and words.
+
+A new predictor is one new file and one line here.
+"""
+
+from __future__ import annotations
+
+from pacbound.certificate.format import Certificate, Claim
+from pacbound.predictors.base import Predictor, Term
+from pacbound.predictors.draw import DRAW
+from pacbound.predictors.fixed import FIXED
+from pacbound.predictors.gibbs import GIBBS
+from pacbound.predictors.vote import VOTE_GIBBS, VOTE_TANDEM
+
+__all__ = ["PREDICTORS", "Predictor", "Term", "terms"]
+
+PREDICTORS = {p.name: p for p in (GIBBS, DRAW, VOTE_GIBBS, VOTE_TANDEM, FIXED)}
+
+
+def terms(certificate: Certificate, claim: Claim | None = None) -> list[Term]:
+    """Where the bound of a claim comes from; by default that of the first claim."""
+    return PREDICTORS[certificate.predictor].terms(certificate, claim or certificate.claims[0])

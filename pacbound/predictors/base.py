@@ -1,0 +1,124 @@
+"""What a predictor can be certified for, and by what."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+from pacbound.bounds import codes
+from pacbound.bounds.rounding import exact
+from pacbound.certificate.format import (
+    Certificate,
+    Claim,
+    Evidence,
+    Ledger,
+    Prior,
+    Seeds,
+    Validation,
+    Variance,
+)
+
+if TYPE_CHECKING:
+    from torch import nn
+
+    from pacbound.predictors.budget import Shares
+    from pacbound.predictors.chunks import Sampler
+    from pacbound.predictors.claims import Asked
+    from pacbound.predictors.risk import Examples
+    from pacbound.training.problem import Problem
+
+__all__ = ["Observed", "Paid", "Predictor", "Situation", "Term", "factor_of"]
+
+
+@dataclass(frozen=True)
+class Paid:
+    """What every claim of a certificate pays, in nats as the certificate shows them."""
+
+    evidence: Decimal
+    code: Decimal
+    ledger: Decimal
+    validation: Validation | None = None
+
+
+@dataclass(frozen=True)
+class Term:
+    """One step from the empirical risk to the bound."""
+
+    name: str
+    amount: str  # in its own unit
+    adds: float  # to the bound, after the steps before it
+    total: float  # the bound so far
+
+
+@dataclass(frozen=True)
+class Situation:
+    """What is fixed before anything is sampled or counted."""
+
+    problem: Problem
+    grouping: str
+    train: Examples  # the counted ones, as the network sees them
+    test: Examples | None
+    claims: tuple[Asked, ...]
+    shares: Shares
+    certificates: Any  # F, an interval
+    seed: Callable[[str], str]  # by its purpose
+    draws: int
+    weights: int
+    samples: int
+    tail: str
+    limit: str
+    device: str
+    sampler: Sampler
+
+
+@dataclass(frozen=True)
+class Observed:
+    """What was sampled or counted: claims without their limits and bounds, and the evidence."""
+
+    claims: tuple[Claim, ...]
+    evidence: Evidence | None = None
+    variances: tuple[Variance, ...] = ()
+    seeds: Seeds | None = None
+    held_out: tuple[int, int] | None = None  # errors, examples
+    network: nn.Module | None = None  # the one that was counted
+
+
+@dataclass(frozen=True)
+class Predictor:
+    """A kind of predictor, with what its certificates say and how.
+
+    Arguments:
+        over, who: Words of the sentence.
+        subjects: For each loss, of whom it can be claimed.
+        inequalities: That can be selected for its bound.
+        also: Further inequalities that are shown.
+        rule: The inequality that is used unless another was selected beforehand.
+        observe: Samples or counts.
+        bound: The bound of a claim with its counts and limit.
+        terms: Where a claim's bound comes from.
+        factor, networks: A vote's bound is so many times that of so many networks.
+        held_out: Whether its errors on a test set can be counted.
+    """
+
+    name: str
+    over: str
+    who: str
+    subjects: Mapping[str, tuple[str, ...]]
+    inequalities: tuple[str, ...]
+    also: tuple[str, ...]
+    rule: Callable[[Prior], str]
+    observe: Callable[[Situation], Observed]
+    bound: Callable[[Paid, Claim, str], Decimal]
+    terms: Callable[[Certificate, Claim], list[Term]]
+    sampled: bool
+    factor: int = 1
+    networks: int = 1
+    held_out: bool = True
+
+
+def factor_of(ledger: Ledger) -> Any:
+    """F: by how much the certificates to choose from divide shares of δ; in `precise`."""
+    entry = ledger.certificates
+    return codes.certificates_factor(entry.counted, entry.number, exact(1))

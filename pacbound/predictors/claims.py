@@ -1,0 +1,191 @@
+"""What a certificate is asked to claim: subjects, losses, and which examples belong to each."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pacbound.certificate.format import Claim
+from pacbound.data.digests import costs_digest
+from pacbound.errors import BadInput, unknown_name
+
+__all__ = ["CLAIMS", "Asked", "Costs", "Wanted", "asked", "read_costs", "read_groups"]
+
+# What can be asked for, and the subject that it stands for.
+CLAIMS = {"overall": "all", "per-class": "true-class", "predicted-class": "predicted-class"}
+DECIMALS = 6  # of a cost
+
+
+@dataclass(frozen=True)
+class Costs:
+    """The cost of each predicted class (columns) for each true class (rows), from 0 to 1."""
+
+    name: str
+    matrix: tuple[tuple[Decimal, ...], ...]
+
+    def __post_init__(self) -> None:
+        if not all(len(row) == len(self.matrix) for row in self.matrix):
+            raise BadInput(f"the costs '{self.name}' are not a square matrix of classes")
+        for cost in (cost for row in self.matrix for cost in row):
+            if not cost.is_finite() or not 0 <= cost <= 1:
+                raise BadInput(f"the cost {cost} of '{self.name}' is not between 0 and 1")
+            if cost != round(cost, DECIMALS):
+                raise BadInput(f"the cost {cost} of '{self.name}' has over {DECIMALS} decimals")
+
+    @property
+    def sha256(self) -> str:
+        """The digest of the matrix."""
+        return costs_digest(self.matrix)
+
+    @cached_property
+    def units(self) -> NDArray[np.int64]:
+        """The costs as whole numbers of `10**-DECIMALS`, so that sums are exact."""
+        return np.array([[int(c.scaleb(DECIMALS)) for c in row] for row in self.matrix], np.int64)
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Which claims a user wants.
+
+    Arguments:
+        claims: Names of `CLAIMS`.
+        groups: The group of each training example, in the order of the data; empty for none.
+        costs: A claim on the mean cost over all inputs is added for it.
+    """
+
+    claims: tuple[str, ...] = ("overall",)
+    groups: tuple[str, ...] = ()
+    costs: Costs | None = None
+
+    def __post_init__(self) -> None:
+        for name in self.claims:
+            if name not in CLAIMS:
+                raise unknown_name("claim", name, CLAIMS)
+        if not (self.claims or self.groups or self.costs):
+            raise BadInput("nothing is to be claimed: give --claims, --groups or --cost")
+        for group in set(self.groups):
+            if not 1 <= len(group) <= 60 or not group.isprintable() or set(group) & set("“”"):
+                raise BadInput(
+                    f"the group {group!r:.80} cannot be named: give 1 to 60 printable characters"
+                )
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One claim before anything is counted.
+
+    `members` are the places of its examples among the counted ones. For a predicted class they
+    depend on the predictor, and are None.
+    """
+
+    subject: str
+    loss: str = "zero-one"
+    class_: int | None = None
+    group: str | None = None
+    costs: Costs | None = None
+    members: NDArray[np.int64] | None = None
+
+    def draft(self, m: int, delta: Decimal, **counts: Any) -> Claim:
+        """The claim with its counts; its figures are still 0."""
+        zero = Decimal("0.0000000000")
+        cost = self.costs.name if self.costs is not None else None
+        digest = self.costs.sha256 if self.costs is not None else None
+        return Claim(
+            subject=self.subject,
+            class_=self.class_,
+            group=self.group,
+            loss=self.loss,
+            cost=cost,
+            cost_sha256=digest,
+            m=m,
+            delta=delta,
+            empirical=zero,
+            bound=zero,
+            **counts,
+        )
+
+
+def asked(
+    wanted: Wanted, labels: NDArray[np.int64], classes: int, groups: Sequence[str]
+) -> list[Asked]:
+    """The claims on counted examples, in the order of the format.
+
+    A class or group without counted examples has no claim.
+
+    Arguments:
+        labels: Of the counted examples.
+        groups: Of the counted examples; empty if no groups are wanted.
+    """
+    everyone = np.arange(len(labels))
+    found = []
+    if "overall" in wanted.claims:
+        found.append(Asked("all", members=everyone))
+    if wanted.costs is not None:
+        if len(wanted.costs.matrix) != classes:
+            raise BadInput(
+                f"the costs '{wanted.costs.name}' are for {len(wanted.costs.matrix)} classes; "
+                f"the data has {classes}"
+            )
+        found.append(Asked("all", "cost", costs=wanted.costs, members=everyone))
+    if "per-class" in wanted.claims:
+        for class_ in np.unique(labels).tolist():
+            members = np.flatnonzero(labels == class_)
+            found.append(Asked("true-class", class_=class_, members=members))
+    if "predicted-class" in wanted.claims:
+        found += [Asked("predicted-class", class_=class_) for class_ in range(classes)]
+    if len(groups):
+        named = np.asarray(groups, dtype=object)
+        for group in sorted(set(groups)):
+            found.append(Asked("group", group=group, members=np.flatnonzero(named == group)))
+    if len(found) > 2001:
+        raise BadInput(f"{len(found)} claims are more than the 2001 that a certificate may have")
+    return found
+
+
+def read_costs(path: Path) -> Costs:
+    """A cost matrix from a CSV file without a header: a row for each true class."""
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as stream:
+            rows = [[Decimal(cell.strip()) for cell in row] for row in csv.reader(stream) if row]
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise BadInput(f"cannot read the costs in {path}: {error}") from error
+    except InvalidOperation as error:
+        raise BadInput(
+            f"{path} must have numbers alone: costs by true and predicted class"
+        ) from error
+    return Costs(path.stem[:60], tuple(map(tuple, rows)))
+
+
+def read_groups(source: str, data: str) -> tuple[str, ...]:
+    """The group of each training example: an array in a .npy file, or a column of a CSV file.
+
+    Arguments:
+        source: The .npy file, or the name of a column.
+        data: The CSV file of the data, where it is a column.
+    """
+    if source.endswith(".npy"):
+        try:
+            values = np.load(source, allow_pickle=False)
+        except (OSError, ValueError) as error:
+            raise BadInput(f"cannot read the groups in {source}: {error}") from error
+        if values.ndim != 1 or values.dtype.kind not in "iubU":
+            raise BadInput(f"{source} must be an array of texts or whole numbers, one per example")
+        return tuple(map(str, values.tolist()))
+    path = Path(data)
+    if path.suffix != ".csv" or not path.is_file():
+        raise BadInput(f"--groups {source}: the data is no CSV file; give the groups as FILE.npy")
+    with path.open(encoding="utf-8-sig", newline="") as stream:
+        rows = csv.DictReader(stream, skipinitialspace=True)
+        names = [name.strip() for name in rows.fieldnames or []]
+        if source not in names:
+            raise unknown_name("column", source, names)
+        rows.fieldnames = names
+        return tuple(row[source].strip() for row in rows)

@@ -1,0 +1,217 @@
+"""From counts to the certificate: every figure from the figures that it shows, then the check."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+
+from pacbound import __version__
+from pacbound.bounds import binomial, codes
+from pacbound.bounds.figures import mean_rate, nats_up
+from pacbound.bounds.rounding import exact, precise
+from pacbound.certificate import checker
+from pacbound.certificate.format import (
+    ALSO_NAMES,
+    Also,
+    Bound,
+    Certificate,
+    Certificates,
+    Claim,
+    Data,
+    Ledger,
+    Made,
+    Model,
+    Prior,
+    Tried,
+)
+from pacbound.errors import BadInput, unknown_name
+from pacbound.predictors.base import Observed, Paid, Predictor, factor_of
+from pacbound.predictors.evidence import tail_nats
+from pacbound.predictors.words import sentence
+
+__all__ = [
+    "conclude",
+    "ensure_claimable",
+    "ensure_inequality",
+    "new_ledger",
+    "new_made",
+]
+
+
+def new_ledger(
+    recipe: tuple[int, int] = (1, 0),
+    candidates: int = 1,
+    looks: int = 0,
+    certificates: int = 1,
+    place: int | None = None,
+) -> Ledger:
+    """The ledger of a recipe's and a user's candidates and looks.
+
+    Arguments:
+        recipe: Its candidates and looks.
+        certificates: How many there are to choose from, declared before the first was made.
+        place: This one's place in the order of making, where no number was declared.
+    """
+    if place is not None and certificates != 1:
+        raise BadInput("give the number of certificates, or the place of this one, but not both")
+    for name, value, least in (
+        ("candidates", candidates, 1),
+        ("looks", looks, 0),
+        ("certificates", certificates, 1),
+        ("place", place or 1, 1),
+    ):
+        if value < least:
+            raise BadInput(f"{name} must be at least {least}, not {value}")
+    counted = "declared" if place is None else "place"
+    number = certificates if place is None else place
+    return Ledger(
+        recipe=Tried(candidates=recipe[0], looks=recipe[1]),
+        user=Tried(candidates=candidates, looks=looks),
+        certificates=Certificates(counted=counted, number=number),
+    )
+
+
+def new_made(command: str = "", **changes: Any) -> Made:
+    """How a certificate is being made, now and here."""
+    made = Made(
+        date=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        command=command[:2000],
+        training_command="",
+        software={"pacbound": __version__, "python": platform.python_version()},
+        machine={"processor": platform.machine(), "system": platform.system()},
+        prior={},
+        times={},
+        settings={},
+    )
+    return replace(made, **changes)
+
+
+def ensure_claimable(predictor: Predictor, claims: Sequence[Any]) -> None:
+    """Refuse subjects and losses that do not hold for a predictor."""
+    for claim in claims:
+        if claim.subject not in predictor.subjects.get(claim.loss, ()):
+            what = "costs" if claim.loss == "cost" else f"the error given the {claim.subject}"
+            raise BadInput(
+                f"{what} cannot be claimed for {predictor.name}; for --predictor draw or fixed it "
+                "can"
+            )
+
+
+def ensure_inequality(predictor: Predictor, inequality: str) -> None:
+    """Refuse an inequality that does not hold for a predictor."""
+    if inequality and inequality not in predictor.inequalities:
+        if inequality in ALSO_NAMES:
+            raise BadInput(
+                f"inequality {inequality} is not for {predictor.name}: choose from "
+                f"{', '.join(predictor.inequalities)}"
+            )
+        raise unknown_name("inequality", inequality, predictor.inequalities)
+
+
+def conclude(
+    predictor: Predictor,
+    delta: Decimal,
+    observed: Observed,
+    data: Data,
+    model: Model,
+    prior: Prior,
+    ledger: Ledger,
+    inequality: str = "",
+    seen: bool = False,
+    made: Made | None = None,
+) -> Certificate:
+    """The certificate of what was observed, as the checker accepts it.
+
+    Arguments:
+        inequality: Another than that of the rule, selected before anything was sampled.
+        seen: It was selected after both were seen; the ledger then declares them as candidates.
+    """
+    ensure_inequality(predictor, inequality)
+    ruled = predictor.rule(prior)
+    chosen = inequality or ruled
+    validated = prior.validation is not None and prior.validation.examples > 0
+    if chosen == "catoni" and not validated:
+        raise BadInput("inequality catoni needs a prior with a validation part: it fixes its λ")
+    selected = "rule" if chosen == ruled else "candidate" if seen else "beforehand"
+    if selected == "candidate" and ledger.user.candidates < 2:
+        raise BadInput(
+            "an inequality that was selected after both were seen is a further candidate: declare "
+            "--candidates 2 or more"
+        )
+    with precise():
+        factor = factor_of(ledger)
+        cost = codes.ledger_cost(ledger.candidates, ledger.looks, exact(1))
+        in_ledger = nats_up(cost if predictor.sampled else cost + factor.log())
+        code = nats_up(_code(model, prior))
+        claims = [replace(claim, empirical=mean_rate(claim.mean)) for claim in observed.claims]
+        if predictor.sampled:
+            from pacbound.predictors.gibbs import limit
+
+            claims = [replace(claim, limit=limit(claim, factor)) for claim in claims]
+        nats = observed.evidence.nats if observed.evidence is not None else Decimal(0)
+        paid = Paid(nats, code, in_ledger, prior.validation)
+        claims = [replace(claim, bound=predictor.bound(paid, claim, chosen)) for claim in claims]
+        also = _also(predictor, paid, claims[0], chosen, observed, prior, delta, factor, validated)
+    certificate = Certificate(
+        sentence=" ",
+        predictor=predictor.name,
+        delta=delta,
+        claims=tuple(claims),
+        data=data,
+        model=model,
+        prior=prior,
+        ledger=ledger,
+        evidence=observed.evidence,
+        bound=Bound(inequality=chosen, selected=selected, code=code, ledger=in_ledger),
+        also=also,
+        seeds=observed.seeds,
+        made=made or new_made(),
+    )
+    words = sentence(certificate, predictor.over, predictor.who)
+    certificate = replace(certificate, sentence=words)
+    verdict = checker.verify(certificate.to_json().encode())
+    if not verdict.accepted:
+        raise RuntimeError(f"the issuer and the checker disagree: {verdict.check} {verdict.reason}")
+    return certificate
+
+
+def _code(model: Model, prior: Prior) -> Any:
+    """The cost of the prior, as an interval."""
+    choices: dict[str, Any] = {"network": model.network}
+    if prior.choices is not None:
+        choices |= vars(prior.choices)
+        choices["blocks"] = tuple((block.layer, block.sizes) for block in prior.choices.blocks)
+    indices = [place.index for place in prior.variances or () if place.index is not None]
+    return codes.code_cost(prior.kind, model.recipe or "", choices, indices, exact(1))
+
+
+def _also(
+    predictor: Predictor,
+    paid: Paid,
+    claim: Claim,
+    chosen: str,
+    observed: Observed,
+    prior: Prior,
+    delta: Decimal,
+    factor: Any,
+    validated: bool,
+) -> tuple[Also, ...]:
+    """What other inequalities would say of the first claim, and the test set."""
+    found = [
+        Also(kind="inequality", name=name, value=predictor.bound(paid, claim, name))
+        for name in predictor.also
+        if name != chosen and (validated or name != "catoni")
+    ]
+    if observed.held_out is not None and predictor.held_out:
+        errors, examples = observed.held_out
+        upper = binomial.limit(errors, examples, (1 / exact(delta)).log())
+        found.append(Also(kind="held-out", examples=examples, errors=errors, upper=upper))
+    evidence = observed.evidence
+    if evidence is not None and evidence.kind == "monte-carlo":
+        nats = tail_nats(evidence, prior.variances or (), factor, "theorem3")
+        found.append(Also(kind="theorem3", nats=nats))
+    return tuple(found)

@@ -1,0 +1,135 @@
+"""KL(q‖p): its primitives for every variance group, in float64, rounded outward."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from pacbound.flows import certified_norm
+from pacbound.networks.stochastic import StochasticNetwork
+from pacbound.posteriors import Posterior
+from pacbound.predictors.chunks import ALONE, Sampler
+from pacbound.predictors.outward import grouped, log_det_below, sum_above
+from pacbound.seeds import Noise, derive
+from pacbound.workers.engine import Chunk
+
+__all__ = ["ExactPrimitives", "SampledPrimitives", "exact_primitives", "sampled_primitives"]
+
+CHUNK = 10  # samples that share one derived seed
+
+
+@dataclass(frozen=True)
+class ExactPrimitives:
+    """What the KL of the layers that share a prior variance is computed from."""
+
+    layers: tuple[str, ...]
+    parameters: int
+    trace: float  # at least the trace of the covariance
+    distance_sq: float  # at least ‖M − Θ0‖²
+    log_det: float  # at most log|det|
+
+
+@dataclass(frozen=True)
+class SampledPrimitives:
+    """The same where the second moment is sampled."""
+
+    layers: tuple[str, ...]
+    parameters: int
+    mean_square: float  # at least the mean of ‖W − Θ0‖² over the samples
+    lipschitz: float  # at least the Lipschitz constant of E ↦ W
+    offset: float  # at least ‖W(0) − Θ0‖
+    log_det: float  # at most log|det|
+
+
+@torch.no_grad()
+def exact_primitives(
+    network: StochasticNetwork, center: Mapping[str, Tensor], grouping: str
+) -> list[ExactPrimitives]:
+    """The primitives of every group of Gaussian posteriors."""
+    groups = []
+    for layers, members in grouped(copy.deepcopy(network).double(), center, grouping):
+        d = sum(q.mean.numel() for q, _ in members)
+        trace = sum(float(q.trace()) for q, _ in members)
+        distance = sum(float((q.mean - part).square().sum()) for q, part in members)
+        sums = sum_above(trace, d), sum_above(distance, d)
+        groups.append(ExactPrimitives(layers, d, *sums, log_det_below(members)))
+    return groups
+
+
+@dataclass(frozen=True)
+class _SquaredDistances:
+    """Samples of the weights; a chunk's result is ‖W − Θ0‖² by sample and group."""
+
+    network: StochasticNetwork  # in float64
+    center: Mapping[str, Tensor]
+    grouping: str
+    samples: int
+    seed: str
+
+    @property
+    def chunks(self) -> int:
+        return math.ceil(self.samples / CHUNK)
+
+    @property
+    def identity(self) -> str:
+        return derive("squared distances", self.seed, self.grouping, self.samples, CHUNK)
+
+    def begin(self) -> Chunk:
+        groups = grouped(copy.deepcopy(self.network), self.center, self.grouping)
+
+        def distances(number: int) -> list[list[float]]:
+            source = Noise(derive("kl samples", self.seed, number))
+            return [
+                [_squared_distance(members, source) for _, members in groups]
+                for _ in range(min(CHUNK, self.samples - number * CHUNK))
+            ]
+
+        return distances
+
+
+@torch.no_grad()
+def sampled_primitives(
+    network: StochasticNetwork,
+    center: Mapping[str, Tensor],
+    grouping: str,
+    samples: int,
+    seed: str,
+    sampler: Sampler = ALONE,
+) -> list[SampledPrimitives]:
+    """The primitives of every group, from fresh samples of the weights in float64."""
+    precise = copy.deepcopy(network).double()
+    work = _SquaredDistances(precise, center, grouping, samples, seed)
+    results = sampler.results("sampling the KL", work)
+    squares = [row for rows in results for row in rows]  # (samples, groups)
+    primitives = []
+    for place, (layers, members) in enumerate(grouped(precise, center, grouping)):
+        d = sum(q.mean.numel() for q, _ in members)
+        mean = math.fsum(row[place] for row in squares) / samples
+        primitives.append(
+            SampledPrimitives(
+                layers,
+                d,
+                sum_above(mean, d),
+                max(q.lipschitz(certified_norm) for q, _ in members),
+                sum_above(math.sqrt(_squared_distance(members, None)), d),
+                log_det_below(members),
+            )
+        )
+    return primitives
+
+
+def _squared_distance(members: list[tuple[Posterior, Tensor]], source: Noise | None) -> float:
+    """‖W − Θ0‖² for one draw; for E = 0 without a source."""
+    total = 0.0
+    for q, part in members:
+        if source is None:
+            standard_normal = torch.zeros(q.shape, dtype=torch.float64)
+        else:
+            standard_normal = source.normal(*q.shape, dtype=torch.float64)
+        total += float((q.sample(standard_normal) - part).square().sum())
+    return total

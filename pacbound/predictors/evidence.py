@@ -1,0 +1,219 @@
+"""From sums over weights to the evidence of a certificate: prior variances and the divergence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from pacbound.bounds import gaussian_tail, theorem3
+from pacbound.bounds.density_ratio import log_density_ratio
+from pacbound.bounds.figures import nats_up
+from pacbound.bounds.gaussian_kl import gaussian_kl
+from pacbound.bounds.prior_grid import best_index, variance
+from pacbound.bounds.rounding import exact, precise
+from pacbound.certificate.format import Evidence, Group, Variance
+
+if TYPE_CHECKING:
+    from pacbound.predictors.divergence import ExactPrimitives, SampledPrimitives
+    from pacbound.predictors.drawing import DrawnPrimitives
+
+__all__ = ["TAILS", "decimal_down", "decimal_up", "drawn", "exact_kl", "sampled_kl", "tail_nats"]
+
+TAILS = ("gaussian", "theorem3")
+DIGITS = 17  # of a primitive
+LAST_PLACE = Decimal("1e-30")
+LAST_INDEX = 10_000  # of the grid
+
+Fixed: TypeAlias = Sequence[float] | None  # the variance of every group, of a learned prior
+
+
+def decimal_up(x: float) -> Decimal:
+    """A decimal of the format that is not below a float."""
+    return _decimal(x, ROUND_CEILING)
+
+
+def decimal_down(x: float) -> Decimal:
+    """A decimal of the format that is not above a float."""
+    return _decimal(x, ROUND_FLOOR)
+
+
+def _decimal(x: float, rounding: str) -> Decimal:
+    rounded = Context(prec=DIGITS, rounding=rounding).create_decimal_from_float(x)
+    exponent = rounded.as_tuple().exponent
+    if isinstance(exponent, int) and exponent < -30:
+        rounded = rounded.quantize(LAST_PLACE, rounding=rounding)
+    return abs(rounded) if rounded == 0 else rounded
+
+
+def _variances(
+    groups: Sequence[Any], moments: Sequence[Decimal], fixed: Fixed
+) -> tuple[Variance, ...]:
+    """The prior variances on the grid at which every group's divergence and its cost are smallest.
+
+    A learned prior's own were fixed before the counted examples were seen: they cost nothing.
+    """
+    found = []
+    for number, group in enumerate(groups, 1):
+        name = " ".join(group.layers).strip()
+        if not name or len(name) > 200:
+            name = f"group {number}"
+        if fixed is not None:
+            value = _decimal(fixed[number - 1], ROUND_CEILING)
+            found.append(Variance(name=name, parameters=group.parameters, by="given", value=value))
+            continue
+        index = min(best_index(float(moments[number - 1]), group.parameters), LAST_INDEX)
+        found.append(Variance(name=name, parameters=group.parameters, by="grid", index=index))
+    return tuple(found)
+
+
+def _lambda(place: Variance) -> Any:
+    """λ itself, in `precise`."""
+    return exact(place.value) if place.value is not None else variance(exact(place.index or 0))
+
+
+def exact_kl(
+    primitives: Sequence[ExactPrimitives], fixed: Fixed = None
+) -> tuple[tuple[Variance, ...], Evidence]:
+    """The prior variances and the KL of Gaussian posteriors."""
+    groups = tuple(
+        Group(
+            trace=decimal_up(part.trace),
+            distance_sq=decimal_up(part.distance_sq),
+            log_det=decimal_down(part.log_det),
+        )
+        for part in primitives
+    )
+    moments = [group.trace + group.distance_sq for group in groups]  # type: ignore[operator]
+    variances = _variances(primitives, moments, fixed)
+    with precise():
+        total = sum(
+            gaussian_kl(
+                exact(group.trace) + exact(group.distance_sq),  # type: ignore[arg-type]
+                exact(group.log_det),
+                place.parameters,
+                _lambda(place),
+            )
+            for group, place in zip(groups, variances, strict=True)
+        )
+        return variances, Evidence(kind="exact", groups=groups, nats=nats_up(total))
+
+
+def drawn(
+    primitives: Sequence[DrawnPrimitives], weights_sha256: str, fixed: Fixed = None
+) -> tuple[tuple[Variance, ...], Evidence]:
+    """The prior variances and ln(dq/dp) at the drawn weights, negative or not.
+
+    A union bound over the grid holds for one draw too, so a variance is chosen after it.
+    """
+    groups = tuple(
+        Group(
+            distance_sq=decimal_up(part.distance_sq),
+            noise_sq=decimal_down(part.noise_sq),
+            log_det=decimal_down(part.log_det),
+        )
+        for part in primitives
+    )
+    moments = [group.distance_sq or Decimal(0) for group in groups]
+    variances = _variances(primitives, moments, fixed)
+    with precise():
+        total = sum(
+            log_density_ratio(
+                exact(group.distance_sq),  # type: ignore[arg-type]
+                exact(group.noise_sq),  # type: ignore[arg-type]
+                exact(group.log_det),
+                place.parameters,
+                _lambda(place),
+            )
+            for group, place in zip(groups, variances, strict=True)
+        )
+        nats = nats_up(total)
+    evidence = Evidence(kind="drawn", weights_sha256=weights_sha256, groups=groups, nats=nats)
+    return variances, evidence
+
+
+def sampled_kl(
+    primitives: Sequence[SampledPrimitives],
+    samples: int,
+    delta: Decimal,
+    factor: Any,
+    tail: str,
+    fixed: Fixed = None,
+) -> tuple[tuple[Variance, ...], Evidence]:
+    """The prior variances and the KL from samples.
+
+    A group's limit of its second moment does not depend on its variance, so the variance may be
+    chosen after the samples were drawn, at the price of its index alone.
+
+    Arguments:
+        factor: The certificates to choose from, which divide δ; an interval.
+    """
+    groups = tuple(
+        Group(
+            mean_square=decimal_up(part.mean_square),
+            lipschitz=decimal_up(part.lipschitz),
+            offset=decimal_up(part.offset),
+            log_det=decimal_down(part.log_det),
+        )
+        for part in primitives
+    )
+    sizes = [part.parameters for part in primitives]
+    with precise():
+        limits = _limits(groups, sizes, samples, delta, factor, tail)
+        moments = [Decimal(repr(float(limit))) for limit in limits]
+        variances = _variances(primitives, moments, fixed)
+        nats = nats_up(_at(limits, groups, variances))
+    evidence = Evidence(
+        kind="monte-carlo", delta_kl=delta, tail=tail, samples=samples, groups=groups, nats=nats
+    )
+    return variances, evidence
+
+
+def tail_nats(evidence: Evidence, variances: Sequence[Variance], factor: Any, tail: str) -> Decimal:
+    """The sampled KL with a tail of choice."""
+    assert evidence.samples is not None and evidence.delta_kl is not None
+    sizes = [place.parameters for place in variances]
+    with precise():
+        limits = _limits(evidence.groups, sizes, evidence.samples, evidence.delta_kl, factor, tail)
+        return nats_up(_at(limits, evidence.groups, variances))
+
+
+def _limits(
+    groups: Sequence[Group],
+    sizes: Sequence[int],
+    samples: int,
+    delta: Decimal,
+    factor: Any,
+    tail: str,
+) -> list[Any]:
+    """The upper limits of the second moments of all groups, each with an equal share of δ."""
+    share = exact(delta) / (factor * len(groups))
+    count = exact(samples)
+    if tail == "gaussian":
+        return [
+            gaussian_tail.second_moment_limit(
+                exact(group.mean_square),  # type: ignore[arg-type]
+                exact(group.lipschitz),  # type: ignore[arg-type]
+                count,
+                share,
+            )
+            for group in groups
+        ]
+    return [
+        theorem3.second_moment_limit(
+            exact(group.mean_square),  # type: ignore[arg-type]
+            exact(group.lipschitz),  # type: ignore[arg-type]
+            size,
+            exact(group.offset),  # type: ignore[arg-type]
+            count,
+            share,
+        )
+        for group, size in zip(groups, sizes, strict=True)
+    ]
+
+
+def _at(limits: Sequence[Any], groups: Sequence[Group], variances: Sequence[Variance]) -> Any:
+    return sum(
+        gaussian_kl(limit, exact(group.log_det), place.parameters, _lambda(place))
+        for limit, group, place in zip(limits, groups, variances, strict=True)
+    )

@@ -1,0 +1,202 @@
+"""The drawn network as files that are deployed without pacbound, or read back by it.
+
+`net.pt` is an ordinary state dict of float32 tensors, the weights that the certificate's digest
+names. `net.onnx` is the network with the linear part of the input map in front of it. Beside either
+stands `net.inputs.json`, which says what is still to be done to raw inputs: a network is certified
+for inputs that went through its fixed map, and wrong for any other.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import logging
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from pacbound.certificate.format import Certificate
+from pacbound.data import Dataset
+from pacbound.errors import BadInput
+from pacbound.files import ensure_writable, write_whole
+from pacbound.networks.digests import tensors_digest
+from pacbound.networks.input_map import InputMap
+from pacbound.predictors.drawing import draw_network
+from pacbound.predictors.issuing import posterior_of, seed_of
+from pacbound.recipes import Settings
+from pacbound.training.checkpoints import Checkpoint
+from pacbound.training.networks import network_inputs, plain_network
+from pacbound.training.tensor_file import read_tensors
+
+__all__ = [
+    "description_path",
+    "ensure_exportable",
+    "export_network",
+    "load_exported",
+    "network_drawn",
+]
+
+FORMAT = "pacbound-network/1"
+
+
+def description_path(target: Path) -> Path:
+    """Where the description of the inputs stands."""
+    return target.with_suffix(".inputs.json")
+
+
+def ensure_exportable(target: Path) -> None:
+    """Refuse a kind or a place of file that cannot be written, before any work."""
+    if target.suffix not in (".pt", ".onnx"):
+        raise BadInput(f"cannot export to {target}: give a name that ends in .pt or .onnx")
+    needed = ("onnx", "onnxscript")
+    if target.suffix == ".onnx" and not all(map(importlib.util.find_spec, needed)):
+        raise BadInput("--export to .onnx needs packages: pip install 'pacbound[onnx]'")
+    for path in (target, description_path(target)):
+        ensure_writable(path)
+
+
+def network_drawn(
+    checkpoint_path: Path, data: Dataset, module: nn.Module | None = None
+) -> tuple[nn.Module, Settings]:
+    """The one network of a checkpoint and data, drawn again, and the settings of its input map."""
+    checkpoint = Checkpoint.load(checkpoint_path)
+    problem = posterior_of(checkpoint, data, allow_other_data=True, module=module)
+    seed = seed_of(checkpoint, problem, data)("draw")
+    grouping = checkpoint.settings.variance_groups
+    drawn = draw_network(problem.network, problem.center, grouping, seed)
+    problem.plain.load_state_dict(drawn.weights)
+    return problem.plain, checkpoint.settings
+
+
+def export_network(
+    checkpoint_path: Path,
+    data: Dataset,
+    certificate: Certificate,
+    target: Path,
+    module: nn.Module | None = None,
+) -> list[str]:
+    """Draw the network again and write it; returns what raw inputs must go through, in words.
+
+    Only the network that the certificate speaks of is written: its digest must agree.
+    """
+    ensure_exportable(target)
+    evidence = certificate.evidence
+    if evidence is None or evidence.weights_sha256 is None:
+        raise BadInput("only one drawn network can be exported: certify with --predictor draw")
+    network, settings = network_drawn(checkpoint_path, data, module)
+    weights = {name: value.detach() for name, value in network.named_parameters()}
+    if tensors_digest(weights) != evidence.weights_sha256:
+        raise BadInput(f"{checkpoint_path} and {data.name} do not give the certificate's network")
+    if target.suffix == ".pt":
+        write_whole(target, lambda stream: torch.save(weights, stream))
+    else:
+        _write_onnx(network, settings, data.input_shape, target)
+    steps = _steps(settings, in_graph=target.suffix == ".onnx")
+    description = {
+        "format": FORMAT,
+        "weights_sha256": evidence.weights_sha256,
+        "network": str(network),
+        "input_shape": list(data.input_shape),
+        "classes": data.classes,
+        "inputs": steps,
+        "settings": settings.to_mapping(),
+        "claim": certificate.sentence,
+    }
+    content = (json.dumps(description, indent=1, ensure_ascii=False) + "\n").encode()
+    write_whole(description_path(target), lambda stream: stream.write(content))
+    return steps
+
+
+def _steps(settings: Settings, in_graph: bool) -> list[str]:
+    """What is to be done to raw inputs, in order."""
+    steps = ["as float32; bytes (uint8) divided by 255"]
+    if settings.alignment != "none":
+        steps.append(f"{settings.alignment} (pacbound.networks.alignment)")
+    if settings.smoothing > 0 and not in_graph:
+        steps.append(f"smoothing {settings.smoothing} (pacbound.networks.input_map)")
+    if settings.input_scale != 1 and not in_graph:
+        steps.append(f"times {settings.input_scale}")
+    return steps
+
+
+def _write_onnx(
+    network: nn.Module, settings: Settings, input_shape: tuple[int, ...], target: Path
+) -> None:
+    linear = InputMap(input_shape, settings.input_scale, settings.smoothing)
+    with _quiet():
+        program = torch.onnx.export(
+            nn.Sequential(linear, network).eval(),
+            (torch.zeros(2, *input_shape),),
+            input_names=["inputs"],
+            output_names=["logits"],
+            dynamic_shapes=({0: torch.export.Dim("batch")},),
+            dynamo=True,
+            verbose=False,
+        )
+    assert program is not None
+    model = program.model_proto
+    for part in (model, model.graph, *model.graph.node, *model.graph.value_info):
+        del part.metadata_props[:]  # the exporter's stack traces, with paths of this machine
+    content = model.SerializeToString()
+    write_whole(target, lambda stream: stream.write(content))
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Without the exporter's remarks on packages and on its own code."""
+    logging.disable(logging.WARNING)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.disable(logging.NOTSET)
+
+
+def load_exported(
+    target: Path, module: nn.Module | None = None
+) -> Callable[[NDArray[Any]], Tensor]:
+    """The exported `.pt` network as a function from raw inputs to logits.
+
+    Arguments:
+        module: The user's own network, where it is one; its weights are replaced in a copy.
+    """
+    try:
+        description = json.loads(description_path(target).read_bytes())
+    except (OSError, ValueError, RecursionError) as error:
+        raise BadInput(f"cannot read {target} and its description: {error}") from error
+    weights = read_tensors(target, "network of pacbound")
+    if not isinstance(description, dict) or description.get("format") != FORMAT:
+        raise BadInput(f"{description_path(target)} is not of the format {FORMAT}")
+    other = BadInput(f"{target} is not the network that {description_path(target)} describes")
+    try:
+        if tensors_digest(weights) != description["weights_sha256"]:
+            raise other
+        settings = Settings.from_mapping(description["settings"])
+        shape, classes = tuple(description["input_shape"]), description["classes"]
+        if len(settings.hidden) > len(weights):  # which would take a while to make
+            raise other
+        with torch.device("meta"):  # the sizes, before memory is taken for them
+            described = dict(plain_network(settings, shape, classes, module).named_parameters())
+        if {k: v.shape for k, v in described.items()} != {k: v.shape for k, v in weights.items()}:
+            raise other
+        kinds = [v.dtype == torch.float32 and torch.isfinite(v).all() for v in weights.values()]
+        if not all(kinds):
+            raise BadInput(f"{target} is not of finite float32 numbers")
+    except (AttributeError, KeyError, TypeError, RuntimeError, OverflowError) as error:
+        raise other from error
+    network = plain_network(settings, shape, classes, module)
+    network.load_state_dict(weights)
+
+    @torch.inference_mode()
+    def logits(inputs: NDArray[Any]) -> Tensor:
+        outputs: Tensor = network(network_inputs(settings, inputs))
+        return outputs
+
+    return logits

@@ -1,0 +1,174 @@
+"""A predictor that was fixed before the counted examples were seen.
+
+A network, an estimator or a file of predictions; or the centre of a learned prior. Its risk is at
+most the Clopper–Pearson limit at level δ/(candidates · 2^looks · certificates): no prior, no KL.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pacbound.bounds.rounding import exact, precise
+from pacbound.certificate.format import (
+    Certificate,
+    Claim,
+    Data,
+    Ledger,
+    Made,
+    Model,
+    Prior,
+)
+from pacbound.data.copies import ALLOWED_PERCENT
+from pacbound.data.digests import ExampleDigests, count_duplicates, data_digest, groups_digest
+from pacbound.errors import BadInput
+from pacbound.predictors.base import Observed, Paid, Predictor, Situation, Term
+from pacbound.predictors.draw import DRAW, upper_limit
+from pacbound.predictors.waterfall import code_parts, steps
+
+__all__ = ["FIXED", "bound", "fixed_certificate", "observe", "terms"]
+
+
+def bound(paid: Paid, claim: Claim, inequality: str) -> Decimal:
+    """The bound of a claim from its counts."""
+    with precise():
+        level = (1 / exact(claim.delta)).log() + exact(paid.code) + exact(paid.ledger)
+        return upper_limit(claim, level)
+
+
+def terms(certificate: Certificate, claim: Claim) -> list[Term]:
+    """The risk on the counted examples, then what confidence, code and ledger add."""
+    parts = [
+        ("confidence of the limit", math.log(1 / float(claim.delta))),
+        *code_parts(certificate),
+    ]
+
+    def value(nats: float) -> float:
+        with precise():
+            return float(upper_limit(claim, exact(nats)))
+
+    return steps(claim, parts, value)
+
+
+def observe(at: Situation) -> Observed:
+    """Count the errors of the centre of a learned prior."""
+    from pacbound.predictors.counting import counted_claims
+    from pacbound.predictors.risk import errors_of, judge
+
+    plain = at.problem.plain
+    plain.load_state_dict(at.problem.center)
+    at.sampler.report("counting errors", 0, 1)
+    judged = judge(plain, at.train)
+    labels = at.train[1].numpy()
+    claims = counted_claims(at.claims, at.shares.claims, labels, judged.wrong, judged.possible)
+    held_out = None if at.test is None else (errors_of(plain, at.test), len(at.test[1]))
+    at.sampler.report("counting errors", 1, 1)
+    return Observed(claims, held_out=held_out, network=plain)
+
+
+FIXED = Predictor(
+    name="fixed",
+    over="",
+    who="the fixed predictor",
+    subjects=DRAW.subjects,
+    inequalities=("binomial",),
+    also=(),
+    rule=lambda prior: "binomial",
+    observe=observe,
+    bound=bound,
+    terms=terms,
+    sampled=False,
+)
+
+
+def fixed_certificate(
+    labels: NDArray[np.int64],
+    predictions: NDArray[np.int64],
+    classes: int,
+    *,
+    digests: ExampleDigests,
+    model_sha256: str,
+    source: str = "predictions",
+    name: str = "predictions",
+    delta: Decimal = Decimal("0.05"),
+    wanted: Any = None,
+    ledger: Ledger | None = None,
+    copies: str = "counted",
+    test: tuple[int, int] | None = None,
+    made: Made | None = None,
+) -> Certificate:
+    """The certificate of a predictor that was fixed before these examples were seen.
+
+        Arguments:
+            labels: The true classes of all examples, from 0.
+            predictions: The predicted classes; a negative number where nothing is predicted, which
+                counts as an error.
+            digests: Of the examples (`pacbound.data.digests`).
+            model_sha256: The digest of the predictor: of its file or its tensors.
+            source: estimator, module, onnx or predictions.
+            wanted: A `pacbound.predictors.claims.Wanted`; the error over all by default.
+            ledger: What was tried; nothing by default.
+            copies: counted, independent, or unknown where examples have neither content nor id.
+            test: Errors and number of further examples, for information.
+
+        Example:
+            >>> from pacbound.data.copies import ALLOWED_PERCENT
+    from pacbound.data.digests import unnamed_digests
+            >>> truth = np.array([0, 1] * 50)
+            >>> c = fixed_certificate(truth, truth, 2, digests=unnamed_digests(truth),
+            ...                       model_sha256="0" * 64, copies="unknown")
+            >>> str(c.overall.bound)
+            '0.0295130497'
+    """
+    from pacbound.predictors.budget import divide
+    from pacbound.predictors.claims import Wanted, asked
+    from pacbound.predictors.concluding import conclude, new_ledger
+    from pacbound.predictors.counting import counted_claims
+
+    wanted = wanted or Wanted()
+    truth, given = np.asarray(labels, np.int64), np.asarray(predictions, np.int64)
+    if truth.ndim != 1 or truth.shape != given.shape or not len(truth):
+        raise BadInput(
+            f"labels of shape {truth.shape} and predictions of shape {given.shape} do not go "
+            "together: give one of each for every example"
+        )
+    if truth.min() < 0 or max(truth.max(), given.max()) >= classes:
+        raise BadInput(f"labels and predictions must be classes from 0 to {classes - 1}")
+    duplicates = 0 if copies == "unknown" else count_duplicates(digests)
+    if copies == "counted" and 100 * duplicates > ALLOWED_PERCENT * len(truth):
+        raise BadInput(
+            f"{duplicates} of the {len(truth)} examples are exact copies of others: remove them, "
+            "or declare them with --copies independent"
+        )
+    groups: Sequence[str] = wanted.groups
+    if len(groups) not in (0, len(truth)):
+        raise BadInput(f"{len(groups)} groups are given for {len(truth)} examples")
+    claims = asked(wanted, truth, classes, groups)
+    shares = divide(delta, len(claims), sampled=False, sampled_kl=False)
+    possible = given[:, None] == np.arange(classes)
+    return conclude(
+        FIXED,
+        delta,
+        Observed(
+            counted_claims(claims, shares.claims, truth, truth != given, possible), held_out=test
+        ),
+        Data(
+            name=name,
+            examples=len(truth),
+            m=len(truth),
+            classes=classes,
+            sha256=data_digest(digests, classes),
+            duplicates=duplicates,
+            copies=copies,
+            groups_sha256=groups_digest(digests, groups) if groups else "",
+        ),
+        Model(source=source, sha256=model_sha256),
+        Prior(kind="none"),
+        ledger or new_ledger(),
+        made=made,
+    )

@@ -1,0 +1,213 @@
+"""The Gibbs predictor: fresh weights from the posterior for every prediction.
+
+Its empirical risk is estimated by Monte Carlo and bounded by a PAC-Bayes inequality, which holds
+for all posteriors at once. Votes are certified through the same evidence (`vote.py`).
+"""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+from pacbound.bounds import betting, catoni_fixed, chernoff, maurer, mcallester, pinsker, xi
+from pacbound.bounds.bernoulli_kl import bernoulli_kl_inverse, kl_inverse_rate
+from pacbound.bounds.figures import rate_up
+from pacbound.bounds.rounding import exact, precise
+from pacbound.certificate.format import Certificate, Claim, Prior, Seeds
+from pacbound.predictors.base import Observed, Paid, Predictor, Situation, Term
+from pacbound.predictors.waterfall import code_parts, steps, tail_part
+
+__all__ = ["COMPLEXITIES", "GIBBS", "bound", "limit", "observe", "rule", "terms"]
+
+COMPLEXITIES = {
+    "mcallester": mcallester.complexity,
+    "maurer": maurer.complexity,
+    "xi": xi.complexity,
+}
+
+
+def rule(prior: Prior) -> str:
+    """Catoni's inequality where a validation part fixes its λ, else Maurer's with ξ(m)."""
+    validation = prior.validation
+    return "catoni" if validation is not None and validation.examples else "xi"
+
+
+def limit(claim: Claim, factor: Any) -> Decimal:
+    """The upper confidence limit of a claim's empirical risk.
+
+    Arguments:
+        factor: F, an interval: ℓ = ln(F/delta_risk).
+    """
+    with precise():
+        assert claim.delta_risk is not None
+        level = (factor / exact(claim.delta_risk)).log()
+        if claim.limit_by == "betting":
+            assert claim.histogram is not None and claim.scale is not None
+            return betting.limit(claim.histogram, claim.scale, level)
+        return chernoff.limit(claim.mean, claim.trials, level)
+
+
+def bound(paid: Paid, claim: Claim, inequality: str, factor: int = 1, networks: int = 1) -> Decimal:
+    """The bound of a claim from its limit: `factor` times that of so many networks at once."""
+    assert claim.limit is not None
+    with precise():
+        nats = exact(networks * paid.evidence + paid.code + paid.ledger)
+        m, delta = exact(claim.m), exact(claim.delta)
+        if claim.m == 1 and inequality in ("mcallester", "pinsker"):
+            return Decimal("1.0000000000")
+        if inequality == "catoni":
+            assert paid.validation is not None
+            errors, examples = exact(paid.validation.errors), exact(paid.validation.examples)
+            trade_off = catoni_fixed.trade_off(errors, examples, m, delta)
+            value = catoni_fixed.bound(exact(claim.limit), nats, m, delta, trade_off)
+            return rate_up(factor * value)
+        if inequality == "pinsker":
+            complexity = mcallester.complexity(nats, m, delta)
+            if complexity <= 0:
+                return min(factor * claim.limit, Decimal("1.0000000000"))
+            return rate_up(factor * pinsker.bound(exact(claim.limit), nats, m, delta))
+        complexity = COMPLEXITIES[inequality](nats, m, delta)
+        return kl_inverse_rate(Fraction(claim.limit), complexity, factor)
+
+
+def terms(certificate: Certificate, claim: Claim, factor: int = 1, networks: int = 1) -> list[Term]:
+    """The empirical risk, then what Monte Carlo, KL, code, ledger and confidence add."""
+    assert certificate.evidence is not None and claim.limit is not None
+    tail = networks * tail_part(certificate)
+    name = "KL(q‖p)" if networks == 1 else "KL, of pairs"
+    parts = [(name, networks * float(certificate.evidence.nats) - tail)]
+    if tail:
+        parts.append(("Monte Carlo tail of the KL", tail))
+    parts += code_parts(certificate)
+    inequality, m, delta = certificate.bound.inequality, claim.m, float(claim.delta)
+    risk = float(claim.limit)
+    if inequality == "catoni":
+        assert certificate.prior.validation is not None
+        seen = certificate.prior.validation
+        trade_off = catoni_fixed.trade_off(float(seen.errors), float(seen.examples), m, delta)
+        parts.append(("confidence of the inequality", math.log(1 / delta)))
+        # Without any nats the bound is above the risk, because λ was fixed beforehand.
+        parts.insert(0, ("Catoni's trade-off, fixed beforehand", 0.0))
+
+        def value(nats: float) -> float:
+            return min(float(catoni_fixed.bound(risk, nats, m, 1.0, trade_off)), 1.0)
+    else:
+        scale = max(m - 1, 1) if inequality == "mcallester" else m
+        paid = sum(nats for _, nats in parts)
+        is_void = m == 1 and inequality == "mcallester"
+        whole = math.inf if is_void else COMPLEXITIES[inequality](paid, m, delta) * scale
+        parts.append(("confidence of the inequality", whole - paid))
+
+        def value(nats: float) -> float:
+            return bernoulli_kl_inverse(risk, max(nats / scale, 0.0))
+
+    found = steps(claim, parts, value)
+    if factor > 1:
+        vote, one = float(claim.bound), found[-1].total
+        found.append(Term("from networks to their vote", f"times {factor}", vote - one, vote))
+    return found
+
+
+def observe(at: Situation, networks: int = 1) -> Observed:
+    """Sample the KL where it has no closed form, and the losses of every claim."""
+    from pacbound.predictors.divergence import exact_primitives, sampled_primitives
+    from pacbound.predictors.evidence import exact_kl, sampled_kl
+
+    network, center = at.problem.network, at.problem.center
+    if at.shares.kl is None:
+        primitives = exact_primitives(network, center, at.grouping)
+        variances, evidence = exact_kl(primitives, at.problem.variances)
+    else:
+        seed = at.seed("kl")
+        sampled = sampled_primitives(network, center, at.grouping, at.samples, seed, at.sampler)
+        variances, evidence = sampled_kl(
+            sampled, at.samples, at.shares.kl, at.certificates, at.tail, at.problem.variances
+        )
+    claims, held_out = _risks(at, networks)
+    seeds = Seeds(risk=at.seed("risk"), kl=None if at.shares.kl is None else at.seed("kl"))
+    return Observed(claims, evidence, variances, seeds, held_out)
+
+
+def _risks(at: Situation, networks: int) -> tuple[tuple[Claim, ...], tuple[int, int] | None]:
+    """The losses of every claim on the counted examples, and the errors on the test examples.
+
+    Every test example is judged once, by weights of its own.
+    """
+    from pacbound.predictors.claims import DECIMALS
+    from pacbound.predictors.risk import BATCH, Loss, losses_per_example, losses_per_weights
+    from pacbound.seeds import derive
+
+    losses = []
+    for asked in at.claims:
+        assert asked.members is not None
+        units = asked.costs.units if asked.costs is not None else None
+        losses.append(Loss(asked.members, units, 10**DECIMALS if units is not None else 1))
+    network, seed = at.problem.network, at.seed("risk")
+    test = at.test if networks == 1 else None
+    drafts = []
+    shared = zip(at.claims, losses, at.shares.claims, strict=True)
+    if network.draws_per_example():
+        passes = math.ceil(at.draws / len(at.train[1]))
+        totals = losses_per_example(
+            network, at.train, losses, passes, seed, at.sampler, networks, at.device
+        )
+        for (asked, loss, share), units_lost in zip(shared, totals, strict=True):
+            m = len(loss.members)
+            counts: dict[str, Any] = {"draws": passes * m}
+            if asked.costs is None:
+                counts["errors"] = units_lost
+            else:
+                counts["total"] = Decimal(units_lost).scaleb(-DECIMALS)
+            drafts.append(
+                asked.draft(m, share.delta, delta_risk=share.risk, sampler="per-example", **counts)
+            )
+        if test is None:
+            return tuple(drafts), None
+        everyone = [Loss(_all(test))]
+        own_seed = derive("held out", seed)
+        (wrong,) = losses_per_example(
+            network, test, everyone, 1, own_seed, at.sampler, device=at.device
+        )
+        return tuple(drafts), (wrong, len(test[1]))
+    found, (wrong, tested) = losses_per_weights(
+        network, at.train, test, losses, at.weights, BATCH, seed, at.sampler, networks, at.device
+    )
+    for (asked, loss, share), (scale, histogram) in zip(shared, found, strict=True):
+        drafts.append(
+            asked.draft(
+                len(loss.members),
+                share.delta,
+                delta_risk=share.risk,
+                sampler="per-weights",
+                scale=scale,
+                histogram=histogram,
+                limit_by=at.limit,
+            )
+        )
+    return tuple(drafts), (wrong, tested) if tested else None
+
+
+def _all(examples: Any) -> Any:
+    import numpy as np
+
+    return np.arange(len(examples[1]))
+
+
+GIBBS = Predictor(
+    name="gibbs",
+    over=" and the Monte Carlo draws",
+    who="the randomised predictor, which draws fresh weights for every prediction,",
+    subjects={
+        "zero-one": ("all", "true-class", "group"),
+        "cost": ("all", "true-class", "group"),
+    },
+    inequalities=("mcallester", "maurer", "xi", "catoni"),
+    also=("mcallester", "maurer", "xi", "catoni", "pinsker"),
+    rule=rule,
+    observe=observe,
+    bound=bound,
+    terms=terms,
+    sampled=True,
+)

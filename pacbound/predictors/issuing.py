@@ -1,0 +1,369 @@
+"""From a checkpoint to a certificate."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from pacbound.bounds.rounding import precise
+from pacbound.certificate.format import (
+    Certificate,
+    Choices,
+    Data,
+    Ledger,
+    Made,
+    Model,
+    Part,
+    Prior,
+    Validation,
+)
+from pacbound.data import Dataset
+from pacbound.data.copies import refuse_copies
+from pacbound.data.digests import groups_digest
+from pacbound.errors import BadInput, unknown_name
+from pacbound.networks.digests import tensors_digest
+from pacbound.predictors import PREDICTORS
+from pacbound.predictors.base import Predictor, Situation, factor_of
+from pacbound.predictors.budget import divide
+from pacbound.predictors.chunks import ALONE, Report, Sampler, silent
+from pacbound.predictors.claims import Wanted, asked
+from pacbound.predictors.concluding import (
+    conclude,
+    ensure_claimable,
+    ensure_inequality,
+    new_ledger,
+    new_made,
+)
+from pacbound.predictors.evidence import TAILS
+from pacbound.predictors.risk import Examples
+from pacbound.priors.split import Split, split_of
+from pacbound.recipes import Settings
+from pacbound.recipes.choices import prior_choices, prior_kind
+from pacbound.recipes.commands import as_texts, setting_texts, train_command
+from pacbound.recipes.ledger import recipe_ledger
+from pacbound.seeds import certificate_seed
+from pacbound.training.checkpoints import Checkpoint, ensure_sizes, restore_posterior
+from pacbound.training.learned_prior import learn_prior, prior_settings
+from pacbound.training.log import TrainingLog, log_path
+from pacbound.training.networks import network_inputs
+from pacbound.training.problem import Problem, build
+from pacbound.training.replay import Replay, compare_priors
+
+__all__ = ["Request", "certify", "posterior_of", "replay_prior", "seed_of"]
+
+LIMITS = ("betting", "chernoff")
+COPIES = ("counted", "independent")
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is asked of a certification, fixed before anything is sampled.
+
+    Arguments:
+        predictor: gibbs, draw, vote-gibbs, vote-tandem or fixed.
+        wanted: The claims; the error over all by default.
+        inequality: Another than that of the rule for the predictor and the prior.
+        inequality_seen: It was selected after both were seen; declare candidates for them.
+        candidates: Priors or networks of your own that were listed before the first look at a
+            result on these examples, this one included.
+        looks: Adaptive looks: results on these examples that led to a change of the prior.
+        certificates: Certificates to choose from, this one included, declared before the first.
+        place: This certificate's place in the order of making, where none was declared.
+        copies: `independent` declares that equal examples are independent draws.
+        tail: gaussian or theorem3, of a sampled KL.
+        limit: betting or chernoff, of a risk from sampled weights.
+        draws: At least so many of single examples, in whole passes over the data.
+        weights: Draws of whole weights, where examples must share them.
+        samples: Of the KL, where it is not exact.
+        allow_other_data: Certify on data that the posterior was not trained on.
+        replay_prior: Train a learned prior again, and compare.
+        device: Where the risk is sampled; the KL is computed on the CPU, in float64.
+        command: To be recorded.
+    """
+
+    delta: Decimal
+    predictor: str = "gibbs"
+    wanted: Wanted = field(default_factory=Wanted)
+    inequality: str = ""
+    inequality_seen: bool = False
+    candidates: int = 1
+    looks: int = 0
+    certificates: int = 1
+    place: int | None = None
+    copies: str = "counted"
+    tail: str = "gaussian"
+    limit: str = "betting"
+    draws: int = 5_000_000
+    weights: int = 10_000
+    samples: int = 10_000
+    allow_other_data: bool = False
+    replay_prior: bool = False
+    device: str = "cpu"
+    command: str = ""
+
+    def __post_init__(self) -> None:
+        for kind, name, valid in (
+            ("predictor", self.predictor, PREDICTORS),
+            ("tail", self.tail, TAILS),
+            ("limit", self.limit, LIMITS),
+            ("declaration of copies", self.copies, COPIES),
+        ):
+            if name not in valid:
+                raise unknown_name(kind, name, valid)
+        ensure_inequality(PREDICTORS[self.predictor], self.inequality)
+        self.ledger((1, 0))
+
+    def ledger(self, recipe: tuple[int, int]) -> Ledger:
+        """What was tried, with the recipe's own candidates and looks."""
+        return new_ledger(recipe, self.candidates, self.looks, self.certificates, self.place)
+
+
+def certify(
+    path: Path,
+    data: Dataset,
+    request: Request,
+    sampler: Sampler = ALONE,
+    module: nn.Module | None = None,
+) -> Certificate:
+    """Issue the certificate of a checkpoint on its training data.
+
+    Nothing is trusted but the posterior's parameters: the prior is made again from its seed, its
+    variance put on the grid, m counted, the data hashed, and KL computed in float64. A learned
+    prior is taken from the checkpoint, unless it is to be replayed.
+
+    Arguments:
+        sampler: Where Monte Carlo work is done, which the certificate does not depend on.
+        module: The user's own network, where the checkpoint is of one.
+    """
+    start = time.monotonic()
+    checkpoint = Checkpoint.load(path)
+    settings = checkpoint.settings
+    predictor = PREDICTORS[request.predictor]
+    _refuse(checkpoint, data, request)
+    split = split_of(settings, data)
+    counted = split.counted_data(data)
+    refuse_copies(data, request.copies == "independent")
+    groups = _counted_groups(request.wanted, data, split)
+    claims = asked(request.wanted, counted.train_labels, data.classes, groups)
+    ensure_claimable(predictor, claims)
+    problem = posterior_of(checkpoint, data, request.allow_other_data, module)
+    if request.replay_prior:
+        replay = replay_prior(checkpoint, data, sampler.report, module)
+        if not replay.identical:
+            warnings.warn(replay.words(), stacklevel=2)
+    training = train_command(settings, path)  # refused now, if at all, and not after sampling
+    tried = recipe_ledger(settings, data.sha256)
+    ledger = request.ledger((tried.candidates, tried.looks))
+    model = _model(predictor, checkpoint, problem)
+    train, test = _examples(settings, counted)
+    gaussian = all(q.is_gaussian for _, q, _ in problem.network.posteriors(problem.center))
+    with precise():
+        factor = factor_of(ledger)
+    situation = Situation(
+        problem=problem,
+        grouping=settings.variance_groups,
+        train=train,
+        test=test if predictor.held_out else None,
+        claims=tuple(claims),
+        shares=divide(
+            request.delta, len(claims), predictor.sampled, predictor.sampled and not gaussian
+        ),
+        certificates=factor,
+        seed=seed_of(checkpoint, problem, data),
+        draws=request.draws,
+        weights=request.weights,
+        samples=request.samples,
+        tail=request.tail,
+        limit=request.limit,
+        device=request.device,
+        sampler=sampler,
+    )
+    observed = predictor.observe(situation)
+    return conclude(
+        predictor,
+        request.delta,
+        observed,
+        Data(
+            name=data.name[:200],
+            examples=data.m,
+            m=counted.m,
+            classes=data.classes,
+            sha256=data.sha256,
+            duplicates=data.duplicates,
+            copies=request.copies,
+            groups_sha256=groups_digest(counted.digests, groups) if groups else "",
+        ),
+        model,
+        _prior(predictor, checkpoint, split, data, problem, observed.variances),
+        ledger,
+        request.inequality,
+        request.inequality_seen,
+        _made(checkpoint, path, training, request.command, time.monotonic() - start),
+    )
+
+
+def seed_of(checkpoint: Checkpoint, problem: Problem, data: Dataset) -> Callable[[str], str]:
+    """The only seed for each purpose that a posterior has on given data."""
+    posterior = tensors_digest(checkpoint.posterior)
+    return lambda purpose: certificate_seed(purpose, posterior, problem.prior_sha256, data.sha256)
+
+
+def _refuse(checkpoint: Checkpoint, data: Dataset, request: Request) -> None:
+    """What cannot be certified, before any work."""
+    settings, learned = checkpoint.settings, checkpoint.learned_prior
+    if request.predictor == "fixed" and learned is None:
+        raise BadInput(
+            "--predictor fixed certifies the centre of a learned prior: this prior did not learn"
+        )
+    if settings.posterior == "point" and request.predictor != "fixed":
+        raise BadInput("a point has no noise: its KL to any prior is infinite, so is its bound")
+    if settings.batch_norm:
+        raise BadInput("batch normalisation learns statistics of the data outside the posterior")
+    if learned is not None and checkpoint.data["sha256"] != data.sha256:
+        raise BadInput(
+            f"the checkpoint's prior learned from a part of other data than this {data.name}; "
+            "nothing says that the examples here are not among those"
+        )
+
+
+def _counted_groups(wanted: Wanted, data: Dataset, split: Split) -> list[str]:
+    if not wanted.groups:
+        return []
+    if len(wanted.groups) != data.m:
+        raise BadInput(f"{len(wanted.groups)} groups are given for {data.m} examples")
+    return [wanted.groups[place] for place in split.counted.tolist()]
+
+
+def _examples(settings: Settings, data: Dataset) -> tuple[Examples, Examples | None]:
+    """The training and the test examples as the network sees them."""
+    labels = torch.from_numpy(np.ascontiguousarray(data.train_labels))
+    train = network_inputs(settings, data.train_inputs), labels
+    if data.test_inputs is None or data.test_labels is None:
+        return train, None
+    return train, (network_inputs(settings, data.test_inputs), torch.from_numpy(data.test_labels))
+
+
+def _model(predictor: Predictor, checkpoint: Checkpoint, problem: Problem) -> Model:
+    settings = checkpoint.settings
+    if predictor.name == "fixed":
+        return Model(source="centre", recipe=settings.recipe, sha256=problem.prior_sha256)
+    return Model(
+        recipe=settings.recipe,
+        network=settings.network,
+        structure_sha256=settings.structure,
+        posterior=settings.posterior,
+        parameters=problem.network.parameter_count(),
+        frozen=0,
+        sha256=tensors_digest(checkpoint.posterior),
+    )
+
+
+def _prior(
+    predictor: Predictor,
+    checkpoint: Checkpoint,
+    split: Split,
+    data: Dataset,
+    problem: Problem,
+    variances: Any,
+) -> Prior:
+    settings = checkpoint.settings
+    kind, fixed = prior_kind(settings), predictor.name == "fixed"
+    choices = {k: v for k, v in prior_choices(settings).items() if k != "network"}
+    part = validation = None
+    if checkpoint.learned_prior is not None:
+        part = Part(examples=len(split.learned), sha256=split.learned_data(data).sha256)
+        validation = Validation(*checkpoint.learned_prior.validation)
+    return Prior(
+        kind=kind,
+        sha256=None if fixed else problem.prior_sha256,
+        part=part,
+        validation=None if fixed else validation,
+        choices=Choices(**choices),
+        variances=None if fixed else variances,
+    )
+
+
+def posterior_of(
+    checkpoint: Checkpoint,
+    data: Dataset,
+    allow_other_data: bool = False,
+    module: nn.Module | None = None,
+) -> Problem:
+    """The checkpoint's network and the prior's centre, made anew and compared with its digest."""
+    learned = checkpoint.learned_prior
+    if checkpoint.data["sha256"] != data.sha256 and not allow_other_data:
+        raise BadInput(
+            f"the checkpoint was trained on other data than this {data.name} (its sha256 begins "
+            f"{data.sha256[:12]}, not {checkpoint.data['sha256'][:12]}); --allow-other-data "
+            "certifies on it all the same"
+        )
+    described = (checkpoint.data["classes"], tuple(checkpoint.data["input_shape"]))
+    if described != (data.classes, data.input_shape):
+        raise BadInput(
+            f"the checkpoint is for {described[0]} classes and inputs of shape {described[1]}; "
+            f"{data.name} has {data.classes} and {data.input_shape}"
+        )
+    settings = checkpoint.settings
+    if (settings.prior_fraction > 0) != (learned is not None):
+        raise BadInput("the checkpoint's settings and its prior differ on whether it was learned")
+    ensure_sizes(checkpoint, module)
+    problem = build(settings, data, module, learned)
+    if problem.prior_sha256 != checkpoint.prior_sha256:
+        made = f"prior's seed {settings.prior_seed} does" if learned is None else "weights do"
+        raise BadInput(
+            f"the {made} not give the prior that the checkpoint records: its digest differs"
+        )
+    restore_posterior(problem.network, checkpoint.posterior)
+    return problem
+
+
+def replay_prior(
+    checkpoint: Checkpoint,
+    data: Dataset,
+    report: Report = silent,
+    module: nn.Module | None = None,
+) -> Replay:
+    """Train a learned prior again, on its part of the examples alone, and compare the two.
+
+    On the same kind of machine any other is refused; elsewhere it says how far apart they are.
+    """
+    recorded = checkpoint.learned_prior
+    if recorded is None:
+        raise BadInput("there is no prior to train again: the checkpoint's did not learn from data")
+    part = split_of(checkpoint.settings, data).learned_data(data)
+    again = learn_prior(
+        checkpoint.settings,
+        part,
+        on_step=lambda at: report(
+            "training the prior again",
+            (at.epoch - 1) * at.steps + at.step,
+            at.epochs * at.steps,
+        ),
+        module=module,
+        threads=recorded.threads,
+    )
+    return compare_priors(recorded, again, checkpoint.settings, part, module)
+
+
+def _made(checkpoint: Checkpoint, path: Path, training: str, command: str, seconds: float) -> Made:
+    epochs = TrainingLog(log_path(path)).records()
+    learned, settings = checkpoint.learned_prior, checkpoint.settings
+    times = {"certify": f"{seconds:.1f}"}
+    if epochs:
+        times["train"] = f"{epochs[-1].seconds:.1f}"
+    prior = {}
+    if learned is not None:
+        times["prior"] = f"{learned.seconds:.1f}"
+        prior = {**as_texts(prior_settings(settings)), **learned.machine}
+    made = new_made(command, training_command=training[:2000], times=times, prior=prior)
+    software = {**made.software, "torch": str(torch.__version__), "numpy": np.__version__}
+    return replace(made, software=software, settings=setting_texts(settings))

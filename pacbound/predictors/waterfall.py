@@ -1,0 +1,71 @@
+"""Steps from the empirical risk to the bound, for the waterfall and for `explain`.
+
+The figures are for display: floats, not proved.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+from pacbound.bounds import codes
+from pacbound.bounds.prior_grid import variance
+from pacbound.certificate.format import Certificate, Claim, Variance
+from pacbound.predictors.base import Term
+
+__all__ = ["code_parts", "steps", "tail_part"]
+
+
+def code_parts(certificate: Certificate) -> list[tuple[str, float]]:
+    """The code and the ledger in nats, in parts that are not 0."""
+    variances: Sequence[Variance] = certificate.prior.variances or ()
+    indices = [place.index for place in variances if place.index is not None]
+    grid = float(codes.code_cost("none", "", {}, indices, 1.0))
+    found = [
+        ("prior variance grid", grid),
+        ("prior's other choices", float(certificate.bound.code) - grid),
+        ("ledger", float(certificate.bound.ledger)),
+    ]
+    return [(name, nats) for name, nats in found if nats > 1e-5]
+
+
+def tail_part(certificate: Certificate) -> float:
+    """What the Monte Carlo tail adds to the KL at the mean squares, in nats."""
+    evidence, variances = certificate.evidence, certificate.prior.variances
+    if evidence is None or evidence.kind != "monte-carlo" or variances is None:
+        return 0.0
+    plain = 0.0
+    for group, place in zip(evidence.groups, variances, strict=True):
+        value = float(place.value) if place.value is not None else variance(place.index)
+        moment, d = float(group.mean_square or 0), place.parameters
+        plain += (moment / value - d + d * math.log(value)) / 2 - float(group.log_det)
+    return float(evidence.nats) - plain
+
+
+OBSERVED = {
+    "zero-one": "empirical risk",
+    "abstention": "observed abstention",
+    "cost": "observed mean cost",
+}
+
+
+def steps(
+    claim: Claim, parts: Sequence[tuple[str, float]], value: Callable[[float], float]
+) -> list[Term]:
+    """What was observed, the Monte Carlo allowance, then what each part of the nats adds.
+
+    Arguments:
+        value: The bound at so many nats.
+    """
+    empirical = float(claim.mean)
+    found = [Term(OBSERVED[claim.loss], f"{empirical:.2%}", empirical, empirical)]
+    if claim.limit is not None:
+        adds = float(claim.limit) - empirical
+        found.append(Term("Monte Carlo allowance", f"{adds:.3%}", adds, float(claim.limit)))
+    nats = 0.0
+    for name, amount in parts:
+        nats += amount
+        total = value(nats)
+        digits = 1 if abs(amount) >= 10 else 2
+        found.append(Term(name, f"{amount:.{digits}f} nats", total - found[-1].total, total))
+    return found

@@ -1,0 +1,119 @@
+"""The sentence of a certificate (SPEC.md, section 13)."""
+
+from __future__ import annotations
+
+from decimal import ROUND_CEILING, Decimal, localcontext
+from itertools import groupby
+
+from pacbound.certificate.format import Certificate, Claim
+
+__all__ = ["confidence", "coverage", "percent", "sentence"]
+
+
+def percent(rate: Decimal) -> str:
+    """A rate in per cent, rounded up to 2 decimals, or to 6 where it is below 0.1 %."""
+    places = Decimal("0.01") if rate >= Decimal("0.001") else Decimal("0.000001")
+    return format((100 * rate).quantize(places, rounding=ROUND_CEILING), "f")
+
+
+def coverage(abstention: Decimal) -> str:
+    """What a rate of abstention leaves, in per cent, rounded down as far as `percent` rounds up."""
+    return format(100 - Decimal(percent(abstention)), "f")
+
+
+def confidence(delta: Decimal) -> str:
+    """1 − δ in per cent, rounded down to 6 decimals."""
+    with localcontext() as context:
+        context.prec = 60
+        failing = (100 * delta).quantize(Decimal("0.000001"), rounding=ROUND_CEILING)
+        shown = format(100 - failing, "f")
+    return shown.rstrip("0").rstrip(".")
+
+
+def _scope(claims: list[Claim]) -> str:
+    first, n = claims[0], len(claims)
+    one = n == 1
+    if first.subject == "answered":
+        return " among the inputs that it answers"
+    if first.subject == "true-class":
+        whose = f"true class {first.class_}" if one else f"each of {n} true classes"
+        return f" on examples of {whose}"
+    if first.subject == "predicted-class":
+        return f" where it predicts {f'class {first.class_}' if one else f'each of {n} classes'}"
+    if first.subject == "group":
+        return f" in the group “{first.group}”" if one else f" in each of {n} groups"
+    return ""
+
+
+def _clause(claims: list[Claim]) -> str:
+    """What is claimed of a family: the largest bound is true of all of it."""
+    largest = max(claim.bound for claim in claims)
+    if claims[0].loss == "abstention":
+        return f"it answers at least {coverage(largest)} % of the inputs"
+    if claims[0].loss == "cost":
+        what = f"mean cost “{claims[0].cost}”"
+        return f"its {what}{_scope(claims)} is at most {percent(largest)} % of the unit"
+    return f"its error{_scope(claims)} is at most {percent(largest)} %"
+
+
+def _notes(certificate: Certificate) -> list[str]:
+    """What was declared, and what cannot be seen."""
+    notes = []
+    prior, model, data = certificate.prior, certificate.model, certificate.data
+    if prior.part is not None:
+        who = "predictor" if certificate.predictor == "fixed" else "prior"
+        notes.append(
+            f"The {who} was learned from the other {prior.part.examples} examples of the data set."
+        )
+    if prior.kind == "elsewhere":
+        notes.append(
+            f"The prior is declared to be free of the counted examples (“{prior.origin}”)."
+        )
+    if prior.kind == "none":
+        notes.append(
+            "The predictor is declared to have been fixed before the counted examples were seen."
+        )
+    if model.extractors:
+        notes.append(
+            f"The extractors of its inputs (number: {len(model.extractors)}) are declared to be "
+            "free of the counted examples."
+        )
+    if model.answer_above:
+        notes.append(
+            f"It answers where its confidence is above {model.answer_above}, a threshold that is "
+            "declared to have been fixed without the counted examples."
+        )
+    ledger = certificate.ledger
+    place = ledger.certificates.counted == "place"
+    number = ledger.certificates.number
+    if ledger.candidates > 1 or ledger.looks or place or number > 1:
+        counted = "place in the order of certificates" if place else "certificates"
+        notes.append(
+            f"Declared and paid for: candidates {ledger.candidates}, adaptive looks "
+            f"{ledger.looks}, {counted} {number}."
+        )
+    if data.copies == "unknown":
+        notes.append("Copies among the examples cannot be detected.")
+    elif data.duplicates:
+        declared = ", declared to be independent examples" * (data.copies == "independent")
+        notes.append(
+            f"Exact copies among the {data.examples} examples: {data.duplicates}{declared}."
+        )
+    return notes
+
+
+def sentence(certificate: Certificate, over: str, who: str) -> str:
+    """The certificate's claims in words.
+
+    Arguments:
+        over: What the probability is over, besides the examples.
+        who: The predictor.
+    """
+    families = groupby(certificate.claims, lambda claim: (claim.subject, claim.loss, claim.cost))
+    clauses = "; ".join(_clause(list(family)) for _, family in families)
+    head = (
+        f"With probability at least {confidence(certificate.delta)} % over the draw of the "
+        f"{certificate.data.m} counted examples{over}, the following holds for {who} on new data "
+        "from the same distribution: "
+    )
+    return " ".join([f"{head}{clauses}.", *_notes(certificate)])

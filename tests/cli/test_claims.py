@@ -1,0 +1,71 @@
+"""`certify` with several claims and a ledger, and `verify` on what it demands of them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+from refusals import refused
+
+from pacbound.data import Dataset
+from pacbound.recipes import Settings
+from pacbound.training.loop import train
+from pacbound_cli import cli
+
+
+def run(*words: object) -> Result:
+    return CliRunner().invoke(cli, [str(word) for word in words])
+
+
+@pytest.fixture
+def trained(tiny_settings: Settings, tiny_data: Dataset, tmp_path: Path) -> Path:
+    path = tmp_path / "a.pt"
+    train(tiny_settings, tiny_data, path)
+    return path
+
+
+def test_claims_groups_costs_and_ledger(trained: Path, tiny_data: Dataset, tmp_path: Path) -> None:
+    groups, costs, target = tmp_path / "groups.npy", tmp_path / "costs.csv", tmp_path / "c.json"
+    np.save(groups, np.where(np.arange(tiny_data.m) % 3, "big", "small"))
+    costs.write_text("0,0.5,1\n1,0,0.25\n1,1,0\n")
+    words = ["certify", trained, "--draws", 3000, "-o", target, "--groups", groups]
+    words += ["--cost", costs, "--candidates", 3, "--looks", 2, "--place", 4]
+    result = run(*words, "--claims", "overall,per-class")
+    assert result.exit_code == 0, result.output
+    record = json.loads(target.read_text())
+    subjects = [(claim["subject"], claim["loss"]) for claim in record["claims"]]
+    classes, named = [("true-class", "zero-one")] * 3, [("group", "zero-one")] * 2
+    assert subjects == [("all", "zero-one"), ("all", "cost"), *classes, *named]
+    assert record["claims"][1]["cost"] == "costs"
+    assert record["ledger"]["user"] == {"candidates": 3, "looks": 2}
+    assert record["ledger"]["certificates"] == {"counted": "place", "number": 4}
+    assert run("verify", target).exit_code == 0
+    worst = max(float(claim["bound"]) for claim in record["claims"][2:5])
+    assert run("verify", target, "--max-class-risk", min(worst + 1e-6, 1)).exit_code == 0
+    assert run("verify", target, "--max-class-risk", worst - 1e-6).exit_code == 1
+    assert run("verify", target, "--checkpoint", trained).exit_code == 0
+
+
+def test_what_does_not_hold_for_a_predictor_is_refused(trained: Path, tmp_path: Path) -> None:
+    costs = tmp_path / "costs.csv"
+    costs.write_text("0,1,1\n1,0,1\n1,1,0\n")
+    refused(run("certify", trained, "--claims", "predicted-class"), "cannot be claimed for gibbs")
+    vote = ["certify", trained, "--predictor", "vote"]
+    refused(run(*vote, "--cost", costs), "costs cannot be claimed for vote-gibbs")
+    refused(run("certify", trained, "--claims", "per-clas"), "did you mean 'per-class'")
+    refused(run("certify", trained, "--groups", "region"), "FILE.npy")
+    refused(run("certify", trained, "--predictor", "fixed"), "did not learn")
+    refused(run("certify", trained, "--certificates", 2, "--place", 1), "not both")
+    costs.write_text("0,2,1\n1,0,1\n1,1,0\n")
+    refused(run("certify", trained, "--cost", costs), "not between 0 and 1")
+
+
+def test_draw_given_the_predicted_class(trained: Path, tmp_path: Path) -> None:
+    target = tmp_path / "c.json"
+    words = ["certify", trained, "--predictor", "draw", "-o", target]
+    assert run(*words, "--claims", "overall,predicted-class").exit_code == 0
+    record = json.loads(target.read_text())
+    assert {claim["subject"] for claim in record["claims"]} == {"all", "predicted-class"}
