@@ -281,7 +281,8 @@ def _prior(
     part = validation = None
     if checkpoint.learned_prior is not None:
         part = Part(examples=len(split.learned), sha256=split.learned_data(data).sha256)
-        validation = Validation(*checkpoint.learned_prior.validation)
+        examples, errors = checkpoint.learned_prior.validation
+        validation = Validation(examples=examples, errors=errors)
     return Prior(
         kind=kind,
         sha256=None if fixed else problem.prior_sha256,

@@ -113,7 +113,7 @@ from pathlib import Path
 from pacbound.data.loading import load
 from pacbound.priors.split import split_of
 from pacbound.training.checkpoints import Checkpoint
-from pacbound.certify.issue import replay_prior
+from pacbound.predictors.issuing import replay_prior
 checkpoint = Checkpoint.load(Path(sys.argv[1]))
 replay = replay_prior(checkpoint, load(checkpoint.settings.data))
 print(replay.same_machine, replay.weight_distance < 1e-3, replay.prediction_disagreement < 0.01)
