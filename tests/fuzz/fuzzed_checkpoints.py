@@ -16,9 +16,9 @@ import torch
 from fuzzed_certificates import SLOW, Outcome
 from mutations import damaged_bytes
 
-from pacbound.predictors.issuing import posterior_of
 from pacbound.data import Dataset
 from pacbound.errors import BadInput
+from pacbound.predictors.issuing import posterior_of
 from pacbound.recipes import recipe
 from pacbound.training.checkpoints import Checkpoint
 from pacbound.training.loop import train

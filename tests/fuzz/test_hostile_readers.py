@@ -27,8 +27,6 @@ from test_hostile_files import GIB, limited, npy, npz
 from pacbound.bandit.play import UnreadableState, play
 from pacbound.bandit.problem import Problem
 from pacbound.bandit.settings import AgentSettings
-from pacbound.predictors.export import description_path, export_network, load_exported
-from pacbound.predictors.issuing import Request, certify
 from pacbound.data import raw_catalogue
 from pacbound.data.png import decode_png
 from pacbound.data.rda import decode_data_frame
@@ -36,6 +34,8 @@ from pacbound.data.sources import SourceFailed
 from pacbound.data.sources.apt import AptPackage
 from pacbound.errors import BadInput
 from pacbound.networks.digests import tensors_digest
+from pacbound.predictors.export import description_path, export_network, load_exported
+from pacbound.predictors.issuing import Request, certify
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "data"))
 
