@@ -44,6 +44,8 @@ nitpicky = True
 nitpick_ignore_regex = [
     ("py:.*", r"(?!pacbound\.).*"),
     ("py:.*", r"pacbound\.(flows\.lipschitz|training\.ranks)\.T"),
+    # The fields of certificates are on the page of the format, and not described twice.
+    ("py:.*", r"pacbound\.certificate\.(format|kinds)\..*"),
 ]
 
 html_theme = "furo"

@@ -43,6 +43,9 @@ def model_digest(path: str | os.PathLike[str]) -> str:
     """What `model.sha256` is for a file: of a checkpoint's posterior, or of the file's bytes."""
     from pacbound.files import file_digest
 
+    # Others may have no end, or never begin.
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise BadInput(f"{path} cannot be read: it is not a regular file")
     try:
         with open(path, "rb") as stream:
             is_archive = stream.read(2) == b"PK"  # as torch saves tensors

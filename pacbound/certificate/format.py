@@ -329,6 +329,8 @@ class Certificates:
 
 @dataclass(frozen=True, kw_only=True)
 class Ledger:
+    """What was tried, as the recipe and the user declare it."""
+
     recipe: Annotated[Tried, Tried]
     user: Annotated[Tried, Tried]
     certificates: Annotated[Certificates, Certificates]
@@ -419,6 +421,8 @@ class Made:
 
 @dataclass(frozen=True, kw_only=True)
 class Certificate:
+    """Claims, what they rest on, and how the certificate was made."""
+
     sentence: Annotated[str, String(1, 20_000)]
     predictor: Annotated[str, Word(PREDICTORS)]
     delta: Annotated[Decimal, SHARE]

@@ -60,6 +60,10 @@ def replace_images(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def put_files(folder: Path) -> None:
     """The files that a reader is taken to have: data, a module, and the checker in a clone."""
+    vectors = Path("pacbound/certificate/vectors")
+    name = "accepted-spec-b-gibbs.json"
+    (folder / vectors).mkdir(parents=True)
+    (folder / vectors / name).write_bytes((Path(__file__).parents[2] / vectors / name).read_bytes())
     x, y = images(M, seed=3, side=8)
     np.savez(folder / "mine.npz", x=x, y=y)
     generator = np.random.default_rng(4)

@@ -66,9 +66,10 @@ BEFORE = {
     "docs/scaling.md": ["pacbound train mlp-30 -o mlp.pt"],
     "docs/variational-inference.md": ["pacbound vi lenet-5 --posterior diag -o lenet.pt"],
     "docs/reading-a-certificate.md": [
-        "pacbound train mlp-30 -o mlp-30-k-linear.pt",
-        "pacbound certify mlp-30-k-linear.pt",
+        "pacbound train mlp-30 -o first.pt",
+        "pacbound certify first.pt",
     ],
+    "docs/soundness.md": ["pacbound train mlp-30 -o narrow.pt"],
 }
 
 

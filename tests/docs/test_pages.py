@@ -122,14 +122,20 @@ def _anchors(page: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
 
 
-def test_the_certificate_that_is_explained_is_the_published_one() -> None:
-    certificate = json.loads((ROOT / "certificates" / "mlp-30-k-linear.json").read_text("utf-8"))
+def test_the_certificate_that_is_explained_is_a_vector() -> None:
+    vectors = ROOT / "pacbound/certificate/vectors"
+    certificate = json.loads((vectors / "accepted-spec-b-gibbs.json").read_text("utf-8"))
     explained = {}
     for block in blocks("docs/reading-a-certificate.md"):
         if block.language == "json":
             explained |= json.loads("{" + block.text + "}")
     assert explained == {name: certificate[name] for name in explained}
     assert set(certificate) - set(explained) == {"format", "made"}
+
+
+def test_the_format_is_a_page() -> None:
+    page = (ROOT / "docs/certificate-format.md").read_text(encoding="utf-8")
+    assert "include} ../pacbound/certificate/SPEC.md" in page
 
 
 def test_the_tests_that_guard_soundness_exist() -> None:

@@ -21,7 +21,8 @@ from pacbound_cli import cli
 
 ROOT = Path(__file__).parents[2]
 CHECKER = ROOT / "pacbound/certificate/checker.py"
-TEXT = (ROOT / "certificates/mlp-600-k-linear.json").read_text(encoding="utf-8")
+VECTOR = ROOT / "pacbound/certificate/vectors/accepted-gibbs-mnist-size.json"
+TEXT = VECTOR.read_text(encoding="utf-8")
 FORGED = "FORGED"
 # A title, a bell, a cleared screen, new lines of every kind, the writing direction, and a control
 # sequence in one character; then what would open a style or a formula.
@@ -62,7 +63,7 @@ def hostile_certificates() -> Iterator[str]:
         holder, key = list(places(record))[number]
         holder[key] = EVIL
         yield json.dumps(record)
-    for name in ("claim", "kl", "budget"):
+    for name in ("data", "ledger", "made"):
         record = json.loads(TEXT)
         yield json.dumps(record | {EVIL: 1})
         record[name][EVIL] = 1

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from page_cases import ATTACKS, CASES, issue
+from page_cases import ATTACKS, case, forged, text
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 from verifier_cases import examples, good, harmless
 
@@ -292,7 +292,7 @@ def test_the_command_writes_it(tmp_path: Path) -> None:
 def entry(tmp_path: Path, name: str, content: bytes) -> Entry:
     """An entry whose file is of format 2; until the report reads that, its text is of format 1."""
     path = tmp_path / f"{name}.json"
-    path.write_text(issue(CASES["gibbs"]).to_json(), encoding="utf-8")
+    path.write_text(text(case("gibbs")), encoding="utf-8")
     found = read_entry(name, path)
     assert found.verified is not None
     return replace(found, verified=replace(found.verified, content=content))
@@ -333,8 +333,8 @@ def test_the_report_checks_24_certificates_in_3_seconds(browser: Browser, tmp_pa
     page.context.close()
 
 
-def test_format_1_is_not_checked_again(tmp_path: Path) -> None:
+def test_where_nothing_verifies_there_is_nothing_to_check_again(tmp_path: Path) -> None:
     path = tmp_path / "one.json"
-    path.write_text(issue(CASES["gibbs"]).to_json(), encoding="utf-8")
+    path.write_text(text(forged()), encoding="utf-8")
     page = document([read_entry("one", path)])
     assert "pacboundVerifier" not in page and "application/pacbound-certificate" not in page

@@ -43,13 +43,11 @@
   const next = () => {
     const block = blocks.shift();
     if (!block) {
-      performance.mark("rechecked");
       document.documentElement.dataset.rechecked = "done";
       return;
     }
     recheck(block);
     setTimeout(next);
   };
-  performance.mark("rechecking");
   setTimeout(next);
 })();
