@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from torch import nn
 
+from pacbound.bounds.codes import RECIPES
 from pacbound.bounds.rounding import precise
 from pacbound.certificate.format import (
     Certificate,
@@ -216,6 +217,11 @@ def seed_of(checkpoint: Checkpoint, problem: Problem, data: Dataset) -> Callable
 def _refuse(checkpoint: Checkpoint, data: Dataset, request: Request) -> None:
     """What cannot be certified, before any work."""
     settings, learned = checkpoint.settings, checkpoint.learned_prior
+    if settings.recipe not in RECIPES:
+        raise BadInput(
+            f"recipe '{settings.recipe}' is not on the certificates' list of recipes; train with "
+            "one that is, such as table or module"
+        )
     if request.predictor == "fixed" and learned is None:
         raise BadInput(
             "--predictor fixed certifies the centre of a learned prior: this prior did not learn"

@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner, Result
 from refusals import refused
 
-from pacbound.certificate.checker import check_file
+from pacbound.verification import verify
 from pacbound_cli import cli
 
 
@@ -75,7 +75,7 @@ def test_a_cell_has_a_checkpoint_a_log_and_a_certificate(small: list[str]) -> No
         checkpoint = folder / CHECKPOINT
         assert log_path(checkpoint) == folder / LOG
         assert (folder / LOG).exists()
-        assert check_file(str(folder / "certificate.json"), checkpoint=str(checkpoint)).accepted
+        assert verify(str(folder / "certificate.json"), checkpoint=checkpoint).accepted
 
 
 def test_the_command_in_a_certificate_makes_it(small: list[str], tmp_path: Path) -> None:

@@ -18,13 +18,13 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from rank_runs import INDEPENDENT, RUNS, made, run
 
-from pacbound.predictors.issuing import Request, certify
 from pacbound.errors import BadInput
 from pacbound.networks.initializers import prior_center
 from pacbound.networks.mlp import mlp
 from pacbound.networks.share import Share
 from pacbound.networks.stochastic import StochasticNetwork
 from pacbound.posteriors import posterior_named
+from pacbound.predictors.issuing import Request, certify
 from pacbound.recipes import recipe
 from pacbound.recipes.commands import train_command
 from pacbound.seeds import TrainingNoise, derive

@@ -13,7 +13,6 @@ from torch import nn
 from torch.distributions import Independent, Normal, kl_divergence
 from torch.nn import functional
 
-from pacbound.predictors.issuing import Request, certify
 from pacbound.data import Dataset
 from pacbound.errors import BadInput
 from pacbound.files import file_digest
@@ -23,6 +22,7 @@ from pacbound.networks.stochastic import StochasticNetwork
 from pacbound.networks.vgg import vgg
 from pacbound.posteriors import posterior_named
 from pacbound.predict import Predictor
+from pacbound.predictors.issuing import Request, certify
 from pacbound.recipes import Settings, recipe
 from pacbound.seeds import Noise, TrainingNoise, derive
 from pacbound.training.checkpoints import Checkpoint
@@ -182,13 +182,13 @@ def test_a_certificate_of_variational_inference_is_sound_and_says_when_it_is_vac
 ) -> None:
     from decimal import Decimal
 
-    from pacbound.certificate.checker import check_file
+    from pacbound.verification import verify
 
     path, out = tmp_path / "vi.pt", tmp_path / "vi.json"
     train(variational, tiny_data, path)
     certificate = certify(path, tiny_data, Request(Decimal("0.05"), draws=6000))
     certificate.save(out)
-    assert check_file(str(out), checkpoint=str(path)).accepted
+    assert verify(str(out), checkpoint=path).accepted
     assert certificate.prior.center.initializer == "zeros"
     # λ is of the grid, whatever the fixed prior of training was: at most 0.1.
     assert all(variance.value <= 0.1 for variance in certificate.prior.variances)
