@@ -217,11 +217,6 @@ def seed_of(checkpoint: Checkpoint, problem: Problem, data: Dataset) -> Callable
 def _refuse(checkpoint: Checkpoint, data: Dataset, request: Request) -> None:
     """What cannot be certified, before any work."""
     settings, learned = checkpoint.settings, checkpoint.learned_prior
-    if settings.recipe not in RECIPES:
-        raise BadInput(
-            f"recipe '{settings.recipe}' is not on the certificates' list of recipes; train with "
-            "one that is, such as table or module"
-        )
     if request.predictor == "fixed" and learned is None:
         raise BadInput(
             "--predictor fixed certifies the centre of a learned prior: this prior did not learn"
@@ -230,6 +225,11 @@ def _refuse(checkpoint: Checkpoint, data: Dataset, request: Request) -> None:
         raise BadInput("a point has no noise: its KL to any prior is infinite, so is its bound")
     if settings.batch_norm:
         raise BadInput("batch normalisation learns statistics of the data outside the posterior")
+    if settings.recipe not in RECIPES:
+        raise BadInput(
+            f"recipe '{settings.recipe}' is not on the certificates' list of recipes; train with "
+            "one that is, such as table or module"
+        )
     if learned is not None and checkpoint.data["sha256"] != data.sha256:
         raise BadInput(
             f"the checkpoint's prior learned from a part of other data than this {data.name}; "

@@ -58,7 +58,7 @@ def folders(options: list[str]) -> dict[str, Path]:
 def without_times(certificate: Path) -> dict[str, Any]:
     record = json.loads(certificate.read_text())
     made = record["made"]
-    changing = ("date", "seconds", "command")  # also of the training
+    changing = ("date", "times", "command")  # also of the training
     record["made"] = {key: value for key, value in made.items() if not key.endswith(changing)}
     return dict(record)
 
