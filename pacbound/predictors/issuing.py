@@ -14,6 +14,7 @@ import numpy as np
 import torch
 from torch import nn
 
+from pacbound.bounds.codes import RECIPES
 from pacbound.bounds.rounding import precise
 from pacbound.certificate.format import (
     Certificate,
@@ -228,6 +229,11 @@ def _refuse(checkpoint: Checkpoint, data: Dataset, request: Request) -> None:
         raise BadInput("a point has no noise: its KL to any prior is infinite, so is its bound")
     if settings.batch_norm:
         raise BadInput("batch normalisation learns statistics of the data outside the posterior")
+    if settings.recipe not in RECIPES:
+        raise BadInput(
+            f"recipe '{settings.recipe}' is not on the certificates' list of recipes; train with "
+            "one that is, such as table or module"
+        )
     if learned is not None and checkpoint.data["sha256"] != data.sha256:
         raise BadInput(
             f"the checkpoint's prior learned from a part of other data than this {data.name}; "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Any
 
-from pacbound.bounds.codes import LISTS, RECIPES, TUPLES
+from pacbound.bounds.codes import LISTS, TUPLES
 from pacbound.errors import BadInput
 from pacbound.recipes.settings import Settings
 
@@ -24,8 +24,6 @@ def prior_choices(settings: Settings) -> dict[str, Any]:
 
     A value that is on no list cannot be paid for, so it is refused before training starts.
     """
-    if settings.recipe not in RECIPES:
-        raise BadInput(f"recipe '{settings.recipe}' is on no list, so it cannot be paid for")
     values: dict[str, Any] = {
         "network": settings.network,
         "initializer": settings.initializer,

@@ -182,16 +182,16 @@ def test_a_certificate_of_variational_inference_is_sound_and_says_when_it_is_vac
 ) -> None:
     from decimal import Decimal
 
-    from pacbound.certificate.checker import check_file
+    from pacbound.verification import verify
 
     path, out = tmp_path / "vi.pt", tmp_path / "vi.json"
     train(variational, tiny_data, path)
     certificate = certify(path, tiny_data, Request(Decimal("0.05"), draws=6000))
     certificate.save(out)
-    assert check_file(str(out), checkpoint=str(path)).accepted
-    assert certificate.prior.center.initializer == "zeros"
+    assert verify(str(out), checkpoint=path).accepted
+    assert certificate.prior.choices.initializer == "zeros"
     # λ is of the grid, whatever the fixed prior of training was: at most 0.1.
-    assert all(variance.value <= 0.1 for variance in certificate.prior.variances)
+    assert all(variance.by == "grid" for variance in certificate.prior.variances)
 
 
 def test_batch_statistics_cannot_be_certified(tmp_path: Path) -> None:
