@@ -134,9 +134,10 @@ def test_json(small: list[str]) -> None:
     for row in rows:
         certificate = json.loads(Path(row["certificate"]).read_text())
         assert row["state"] == "done"
-        assert row["bound"] == certificate["claim"]["risk_bound"]
-        assert row["kl"] == certificate["kl"]["upper"]
-        assert row["risk"] == certificate["risk"]["errors"] / certificate["risk"]["draws"]
+        (claim,) = certificate["claims"]
+        assert row["bound"] == float(claim["bound"])
+        assert row["kl"] == float(certificate["evidence"]["nats"])
+        assert row["risk"] == claim["errors"] / claim["draws"]
         assert row["tail_correction"] is None
         assert row["lower"] is False
     assert rows[0]["paper"] == {
@@ -196,7 +197,7 @@ def test_an_edited_certificate_is_made_again(small: list[str]) -> None:
     before = without_times(path)
     checkpoint = (path.parent / "checkpoint.pt").read_bytes()
     record = json.loads(path.read_text())
-    record["claim"]["risk_bound"] /= 2
+    record["claims"][0]["bound"] = "0.1000000000"
     path.write_text(json.dumps(record))
     shown = table(*small, "--show")
     assert "mlp-600-diag: its certificate does not verify" in shown.stdout
