@@ -11,7 +11,8 @@ from torch import Tensor, nn
 from torch.func import functional_call
 
 from pacbound.errors import BadInput
-from pacbound.networks.initializers import INITIALIZERS, prior_center, tensors_digest
+from pacbound.networks.digests import tensors_digest
+from pacbound.networks.initializers import INITIALIZERS, prior_center
 from pacbound.networks.input_map import ROUGHNESS, map_inputs, smooth_root
 from pacbound.networks.lenet import lenet
 from pacbound.networks.mlp import mlp

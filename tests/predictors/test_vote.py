@@ -81,12 +81,14 @@ def test_pairs_against_explicit_independent_weights(
             counts, _ = errors_per_weights(network, examples, None, 400, 300, SEED, at_once=at_once)
             total = sum(errors * times for errors, times in counts)
             estimates.append(total / (400 * 300))
-    for estimate, values in zip(estimates, (gibbs, pairs), strict=True):
-        deviation = float(values.std()) / math.sqrt(len(values))
+    deviations = [float(values.std()) / math.sqrt(len(values)) for values in (gibbs, pairs)]
+    for estimate, values, deviation in zip(estimates, (gibbs, pairs), deviations, strict=True):
         assert estimate == pytest.approx(float(values.mean()), abs=7 * deviation)
     # Two that were drawn once and judged twice would err at once as often as one.
     assert estimates[1] < 0.9 * estimates[0]
-    assert estimates[1] > 0.97 * estimates[0] ** 2  # examples differ in how hard they are
+    # Examples differ in how hard they are; both sides are estimates.
+    slack = 3 * (deviations[1] + 2 * estimates[0] * deviations[0])
+    assert estimates[1] > estimates[0] ** 2 - slack
 
 
 def test_one_at_a_time_is_what_it_was(tiny_settings: Settings, tiny_data: Dataset) -> None:
