@@ -1,6 +1,7 @@
 """What one training step of each posterior costs.
 
-    python benchmarks/step_cost.py [--batch 1000] [--rounds 20] [--hidden 600] [--dtype bfloat16]
+    python benchmarks/step_cost.py [--batch 1000] [--rounds 20] [--hidden 600]
+        [--dtype bfloat16] [--quick]
 
 As multiples of a step of the same deterministic network, and, for posteriors whose weights are
 drawn once for the whole batch, as multiples of K-Linear treated in that way. The steps are

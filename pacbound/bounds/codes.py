@@ -47,6 +47,8 @@ RECIPES = (
     "mlp-600",
     "mlp-600-learned",
     "mlp-600x2",
+    "vi-lenet-5",
+    "vi-lenet-5-cifar5",
 )
 NETWORKS = ("lenet", "mlp", "module", "resnet", "vgg")
 INITIALIZERS = ("fan-in-uniform", "he-normal", "orthogonal", "xavier-uniform", "zeros")

@@ -520,7 +520,7 @@ def cost(k: int) -> Interval:
 RECIPES = (
     *("table", "module", "fashion-lenet-learned", "lenet-5", "lenet-5-learned", "lenet-small"),
     *("lenet-small-deskewed", "mlp-30", "mlp-30-deskewed", "mlp-600", "mlp-600-learned"),
-    "mlp-600x2",
+    *("mlp-600x2", "vi-lenet-5", "vi-lenet-5-cifar5"),
 )
 NETWORKS = ("lenet", "mlp", "module", "resnet", "vgg")
 INITIALIZERS = ("fan-in-uniform", "he-normal", "orthogonal", "xavier-uniform", "zeros")

@@ -255,7 +255,7 @@ def log(path: Path) -> list[dict[str, Any]]:
 def certificate(path: Path) -> dict[str, Any]:
     """All of it, but when and how long."""
     content: dict[str, Any] = json.loads(path.read_text())
-    content["made"] = _without(content["made"], "date", "seconds", "training_seconds", "command")
+    content["made"] = _without(content["made"], "date", "times", "command")
     return content
 
 

@@ -13,14 +13,14 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from pacbound.certificate import checker
+from pacbound.bounds.codes import LISTS
 from pacbound.data import Dataset
 from pacbound.errors import BadInput
 from pacbound.priors.split import Split, split_of, split_order
 from pacbound.recipes import Settings
 
 change = dataclasses.replace
-FRACTIONS = checker.CHOICES["prior_fraction"]
+FRACTIONS = [float(word) for word in LISTS["prior_fraction"]]
 
 
 def places(*numbers: int) -> np.ndarray:

@@ -534,7 +534,8 @@
   const words = (text) => text.split(" ");
   const RECIPES = words(
     "table module fashion-lenet-learned lenet-5 lenet-5-learned lenet-small " +
-      "lenet-small-deskewed mlp-30 mlp-30-deskewed mlp-600 mlp-600-learned mlp-600x2",
+      "lenet-small-deskewed mlp-30 mlp-30-deskewed mlp-600 mlp-600-learned mlp-600x2 " +
+      "vi-lenet-5 vi-lenet-5-cifar5",
   );
   const NETWORKS = words("lenet mlp module resnet vgg");
   const INITIALIZERS = words("fan-in-uniform he-normal orthogonal xavier-uniform zeros");
