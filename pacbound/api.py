@@ -18,7 +18,7 @@ from torch import nn
 
 from pacbound.certificate.format import Certificate
 from pacbound.data.given import dataset_given
-from pacbound.errors import BadInput
+from pacbound.errors import SettingError
 from pacbound.networks.own import prepared, structure_digest
 from pacbound.posteriors import posterior_named
 from pacbound.predictors.budget import parse_delta
@@ -61,7 +61,7 @@ class StochasticModule:
     def checkpoint_file(self) -> Iterator[Path]:
         """The checkpoint as a file, for as long as it is used."""
         if self.checkpoint is None:
-            raise BadInput("the network is not trained yet: call pacbound.fit first")
+            raise SettingError("the network is not trained yet: call pacbound.fit first")
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "network.pt"
             path.write_bytes(self.checkpoint)
@@ -175,7 +175,7 @@ def certify(
     known = [name for name in Request.__dataclass_fields__ if name not in _NAMED]
     for name in options:
         if name not in known:
-            raise BadInput(f"certify has no option '{name}'; it has {', '.join(known)}")
+            raise SettingError(f"certify has no option '{name}'; it has {', '.join(known)}")
     matrix = None
     if costs is not None:
         rows = tuple(tuple(Decimal(repr(float(cost))) for cost in row) for row in costs)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import torch
 
-from pacbound.errors import BadInput, unknown_name
+from pacbound.errors import SettingError, unknown_name
 
 __all__ = ["CPU", "DEVICES", "DTYPES", "Arithmetic", "available", "device_named"]
 
@@ -31,7 +31,7 @@ class Arithmetic:
         if dtype not in DTYPES:
             raise unknown_name("dtype", dtype, DTYPES)
         if device == "mps" and dtype == "float64":
-            raise BadInput("mps has no float64: use --dtype float32, or --device cpu")
+            raise SettingError("mps has no float64: use --dtype float32, or --device cpu")
         return cls(device_named(device, local_rank), DTYPES[dtype])
 
 
@@ -53,11 +53,11 @@ def device_named(name: str, local_rank: int = 0) -> torch.device:
     if name not in DEVICES:
         raise unknown_name("device", name, DEVICES)
     if name not in available():
-        raise BadInput(f"there is no device {name} here, only {', '.join(available())}")
+        raise SettingError(f"there is no device {name} here, only {', '.join(available())}")
     if name != "cuda":
         return torch.device(name)
     if local_rank >= torch.cuda.device_count():
-        raise BadInput(
+        raise SettingError(
             f"process {local_rank} of this machine has no GPU: there are "
             f"{torch.cuda.device_count()}; start as many processes (--nproc-per-node)"
         )

@@ -1,24 +1,86 @@
-"""Errors that are the user's to fix: shown as one line, exit code 2."""
+"""Errors that the user can fix. The command line shows each as one line, with exit code 2.
+
+Every error is a `PacboundError`. Those about a value that was passed are also a `ValueError`.
+"""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
 
-__all__ = ["BadInput", "CertificateError", "unknown_name"]
+__all__ = [
+    "CertificateError",
+    "CheckpointError",
+    "DataError",
+    "FileError",
+    "MissingDependency",
+    "ModuleError",
+    "OutOfMemory",
+    "PacboundError",
+    "ResultError",
+    "SettingError",
+    "TrainingDiverged",
+    "UnknownName",
+    "WorkerError",
+    "unknown_name",
+]
 
 
-class BadInput(Exception):
-    """What was given cannot be used. The message says what, where, and what to do."""
+class PacboundError(Exception):
+    """Something given cannot be used. The message says what, where, and what to do."""
 
 
-class CertificateError(BadInput):
-    """A text is not a certificate of this format."""
+class SettingError(PacboundError, ValueError):
+    """A setting, option or argument has a value that is not allowed."""
 
 
-def unknown_name(kind: str, name: str, valid: Iterable[str]) -> BadInput:
-    """The error for a name that is not in a list, with the nearest name that is."""
+class UnknownName(SettingError):
+    """A name is not on its list. The message suggests the nearest one."""
+
+
+class DataError(PacboundError, ValueError):
+    """Data is missing, damaged, or of the wrong shape or type."""
+
+
+class ModuleError(PacboundError, ValueError):
+    """A module cannot be made stochastic, or does not fit the data."""
+
+
+class FileError(PacboundError):
+    """A file cannot be read or written."""
+
+
+class CheckpointError(PacboundError):
+    """A checkpoint is damaged, unfinished, or of other settings or data."""
+
+
+class CertificateError(PacboundError):
+    """A file is not a certificate of this format, or its claim cannot be checked."""
+
+
+class ResultError(PacboundError):
+    """The result of an experiment's cell is damaged, or of other settings."""
+
+
+class TrainingDiverged(PacboundError):
+    """The objective became infinite or not a number."""
+
+
+class WorkerError(PacboundError):
+    """Worker processes, or processes that train together, cannot do their work."""
+
+
+class OutOfMemory(PacboundError):
+    """The work would need more memory than there is."""
+
+
+class MissingDependency(PacboundError, ImportError):
+    """An optional package is not installed. The message says how to install it."""
+
+
+def unknown_name(kind: str, name: str, valid: Iterable[str]) -> UnknownName:
+    """The error for a name that is not on a list, with the nearest name that is."""
     names = sorted(valid)
     near = difflib.get_close_matches(name, names, n=1)
     hint = f"did you mean '{near[0]}'?" if near else f"choose from: {', '.join(names)}"
-    return BadInput(f"unknown {kind} '{name}'; {hint}")
+    return UnknownName(f"unknown {kind} '{name}'; {hint}")

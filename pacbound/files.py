@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from pacbound.errors import BadInput
+from pacbound.errors import FileError
 
 __all__ = ["ensure_writable", "file_digest", "write_whole"]
 
@@ -44,7 +44,7 @@ def write_whole(path: Path, write: Callable[[BinaryIO], object]) -> None:
             os.replace(temporary, path)
             temporary = None
     except OSError as error:
-        raise BadInput(f"cannot write {path}: {error.strerror or error}") from error
+        raise FileError(f"cannot write {path}: {error.strerror or error}") from error
     finally:
         if temporary is not None:
             with suppress(OSError):
@@ -90,13 +90,13 @@ def _lock(handle: int) -> bool:
 def ensure_writable(path: Path) -> None:
     """Refuse a place that cannot be written to before long work begins."""
     if path.is_dir():
-        raise BadInput(f"cannot write {path}: it is a folder")
+        raise FileError(f"cannot write {path}: it is a folder")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=path.parent):
             pass
     except OSError as error:
-        raise BadInput(f"cannot write {path}: {error.strerror or error}") from error
+        raise FileError(f"cannot write {path}: {error.strerror or error}") from error
 
 
 def file_digest(path: Path) -> str:

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from pacbound.errors import BadInput
+from pacbound.errors import OutOfMemory
 
 __all__ = ["ensure_memory", "keeping_memory"]
 
@@ -31,7 +31,7 @@ def ensure_memory(needed: int, what: str) -> None:
     if soft != resource.RLIM_INFINITY:
         limits.append(soft)
     if needed > min(limits):
-        raise BadInput(
+        raise OutOfMemory(
             f"{what} would take {needed / 2**30:.1f} GiB of memory, and there are "
             f"{min(limits) / 2**30:.1f}; give a smaller one"
         )

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from pacbound.certificate.format import Certificate
 from pacbound.data import Dataset
 from pacbound.data.digests import example_digests
-from pacbound.errors import BadInput
+from pacbound.errors import PacboundError
 from pacbound.predictors.budget import parse_delta
 from pacbound.predictors.export import network_drawn
 from pacbound.predictors.issuing import Request
@@ -134,7 +134,7 @@ class PacBayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.center_, self.scale_ = _statistics(X, aside)
         try:
             self._fit(rest, self._seen(X[rest]), labels[rest], len(aside))
-        except BadInput as error:
+        except PacboundError as error:
             raise ValueError(str(error)) from error
         return self
 

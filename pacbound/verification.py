@@ -7,7 +7,7 @@ from decimal import Decimal
 from pathlib import Path
 
 from pacbound.certificate.checker import Verdict, check_file
-from pacbound.errors import BadInput
+from pacbound.errors import CertificateError, FileError
 
 __all__ = ["model_digest", "verify"]
 
@@ -30,7 +30,7 @@ def verify(
     """
     for name, value in (("max_risk", max_risk), ("max_class_risk", max_class_risk)):
         if not 0 <= value <= 1:
-            raise BadInput(f"{name} {value} is not in [0, 1]")
+            raise CertificateError(f"{name} {value} is not in [0, 1]")
     return check_file(
         os.fspath(path),
         Decimal(repr(float(max_risk))),
@@ -45,14 +45,14 @@ def model_digest(path: str | os.PathLike[str]) -> str:
 
     # Others may have no end, or never begin.
     if os.path.exists(path) and not os.path.isfile(path):
-        raise BadInput(f"{path} cannot be read: it is not a regular file")
+        raise FileError(f"{path} cannot be read: it is not a regular file")
     try:
         with open(path, "rb") as stream:
             is_archive = stream.read(2) == b"PK"  # as torch saves tensors
         if not is_archive:
             return file_digest(Path(path))
     except OSError as error:
-        raise BadInput(f"{path} cannot be read: {error.strerror}") from error
+        raise CertificateError(f"{path} cannot be read: {error.strerror}") from error
     from pacbound.networks.digests import tensors_digest
     from pacbound.training.checkpoints import Checkpoint
 

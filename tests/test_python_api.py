@@ -20,7 +20,7 @@ from pacbound.api import StochasticModule
 from pacbound.bounds.prior_grid import index_cost
 from pacbound.certificate.format import Certificate
 from pacbound.data import Dataset
-from pacbound.errors import BadInput
+from pacbound.errors import PacboundError
 from pacbound.networks.digests import tensors_digest
 
 SMALL: dict[str, Any] = {"epochs": 3, "batch": 100, "learning_rate": 0.02, "progress": False}
@@ -152,7 +152,7 @@ def test_what_was_tried_is_for_the_user_to_declare(tiny_data: Dataset) -> None:
     assert certified(net, data).ledger.candidates == 1
     declared = certified(net, data, candidates=20, looks=2, certificates=3).ledger
     assert (declared.candidates, declared.looks, declared.certificates.number) == (20, 2, 3)
-    with pytest.raises(BadInput, match="no setting trials"):
+    with pytest.raises(PacboundError, match="no setting trials"):
         trained(data, trials=7)
 
 
@@ -175,10 +175,10 @@ def test_the_checkpoint_is_for_the_command_line_too(tiny_data: Dataset, tmp_path
     certificate = issue(path, tiny_data, request, module=dense())
     assert certificate.bound == certified(net, tiny_data).bound
     assert "train" in certificate.made.times
-    with pytest.raises(BadInput, match="--model PACKAGE"):
+    with pytest.raises(PacboundError, match="--model PACKAGE"):
         issue(path, tiny_data, request)
     other = nn.Sequential(nn.Flatten(), nn.Linear(16, 8), nn.Tanh(), nn.Linear(8, 3))
-    with pytest.raises(BadInput, match="other layers than the settings say"):
+    with pytest.raises(PacboundError, match="other layers than the settings say"):
         issue(path, tiny_data, request, module=other)
 
 
@@ -204,7 +204,7 @@ def test_the_checkpoint_is_for_the_command_line_too(tiny_data: Dataset, tmp_path
 def test_what_cannot_be_used_is_refused_in_one_line(
     tiny_data: Dataset, call: Any, words: str
 ) -> None:
-    with pytest.raises(BadInput, match=words) as caught:
+    with pytest.raises(PacboundError, match=words) as caught:
         call(tiny_data)
     assert "\n" not in str(caught.value)
 
@@ -212,7 +212,7 @@ def test_what_cannot_be_used_is_refused_in_one_line(
 def test_other_data_is_refused(tiny_data: Dataset) -> None:
     x, y = arrays(tiny_data)
     net = trained((x, y))
-    with pytest.raises(BadInput, match="other data"):
+    with pytest.raises(PacboundError, match="other data"):
         certified(net, (x, np.roll(y, 1)))
 
 

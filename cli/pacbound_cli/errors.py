@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from pacbound.errors import BadInput
+from pacbound.errors import PacboundError
 from pacbound.printable import printable
 
 __all__ = ["OneLineErrors"]
@@ -23,7 +23,7 @@ class OneLineErrors(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
-        except (BadInput, OSError) as error:
+        except (PacboundError, OSError) as error:
             if ctx.params.get("debug"):
                 raise
             raise _Refused(printable(" ".join(str(error).split()))) from error

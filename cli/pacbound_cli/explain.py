@@ -35,13 +35,13 @@ def explain(certificate: Path, as_json: bool) -> None:
     Example:
       pacbound explain certificates/mlp-600-k-linear.json
     """
-    from pacbound.errors import BadInput
+    from pacbound.errors import CertificateError
     from pacbound.printable import printable_json
     from pacbound.verification import verify
 
     verdict = verify(certificate)
     if verdict.exit_code == 2:
-        raise BadInput(
+        raise CertificateError(
             f"{certificate}: {verdict.reason}; a certificate is made by pacbound certify"
         )
     explanation = _explained(certificate, verdict)
@@ -62,12 +62,12 @@ def explain(certificate: Path, as_json: bool) -> None:
 def _explained(path: Path, verdict: Verdict) -> Explanation | None:
     """The explanation; None of a rejected certificate whose figures make no sense."""
     from pacbound.certificate.format import Certificate
-    from pacbound.errors import BadInput
+    from pacbound.errors import PacboundError
     from pacbound.report.explanation import explain as explanation_of
 
     try:
         return explanation_of(Certificate.from_json(path.read_bytes()))
-    except BadInput:
+    except PacboundError:
         if verdict.accepted:
             raise
         return None

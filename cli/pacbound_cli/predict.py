@@ -79,7 +79,7 @@ def predict(
 
     from pacbound.data import load
     from pacbound.devices import device_named
-    from pacbound.errors import BadInput
+    from pacbound.errors import DataError
     from pacbound.networks.factory import module_from
     from pacbound.predict import Predictor, detection, evaluate, examples_of
     from pacbound.predict.archive import save_predictions
@@ -100,7 +100,7 @@ def predict(
     examples = examples_of(data, split, limit)
     other = examples_of(other_data, None, limit) if other_data else None
     if other is not None and other.inputs.shape[1:] != data.input_shape:
-        raise BadInput(
+        raise DataError(
             f"{other.data} has inputs of shape {other.inputs.shape[1:]}, the checkpoint is for "
             f"{data.input_shape}"
         )

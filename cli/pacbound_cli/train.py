@@ -145,7 +145,7 @@ def run_training(
     """
     from pacbound.data import load
     from pacbound.devices import Arithmetic
-    from pacbound.errors import BadInput
+    from pacbound.errors import CheckpointError, FileError, SettingError
     from pacbound.files import ensure_writable
     from pacbound.networks.factory import module_from
     from pacbound.recipes import parse_override
@@ -164,16 +164,16 @@ def run_training(
         given["products"] = "bfloat16" if dtype == "bfloat16" else "float32"
     if rank_noise == "independent":
         if world_size() == 1:
-            raise BadInput("--rank-noise independent is for several processes: see torchrun")
+            raise SettingError("--rank-noise independent is for several processes: see torchrun")
         given["noise_streams"] = world_size()
     settings = named_recipe(recipe, {**given, **dict(parse_override(text) for text in overrides)})
     path = output or Path(f"{recipe}-{settings.posterior}.pt")
     if resume and not path.exists():
-        raise BadInput(f"there is no checkpoint {path} to resume")
+        raise CheckpointError(f"there is no checkpoint {path} to resume")
     if path.exists() and not resume and not force:
-        raise BadInput(f"{path} exists: continue it with --resume or replace it with --force")
+        raise FileError(f"{path} exists: continue it with --resume or replace it with --force")
     if settings.network == "module" and not settings.model:
-        raise BadInput("give the network of your own with --model PACKAGE.MODULE:FACTORY")
+        raise SettingError("give the network of your own with --model PACKAGE.MODULE:FACTORY")
     ensure_writable(path)
     with fetching_bar() as progress:
         data = load(settings.data, progress, settings.label)
@@ -198,7 +198,7 @@ def run_training(
         raise click.exceptions.Exit(0)
     records = TrainingLog(log_path(path)).records()
     if not records:
-        raise BadInput(
+        raise SettingError(
             f"{path} is trained and was left as it is, but its log {log_path(path)} is lost, which "
             "said how it ended; use it as it is, or train anew with --force"
         )

@@ -15,7 +15,7 @@ from pacbound.bandit.closed_form.k_nonlinear import KNonlinearLayer
 from pacbound.bandit.memory import Memory
 from pacbound.bandit.settings import AgentSettings
 from pacbound.bandit.stream import State, Stream, prefixed, under
-from pacbound.errors import BadInput
+from pacbound.errors import TrainingDiverged
 from pacbound.networks.initializers import prior_center
 from pacbound.networks.mlp import mlp
 from pacbound.networks.stochastic import StochasticNetwork
@@ -85,7 +85,7 @@ class RewardNetwork:
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             self._train(memory)
         if not np.isfinite(self.parameters.values).all():
-            raise BadInput("training diverged: a smaller learning_rate may help")
+            raise TrainingDiverged("training diverged: a smaller learning_rate may help")
 
     def _train(self, memory: Memory) -> None:
         settings = self.settings

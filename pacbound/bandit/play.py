@@ -19,7 +19,7 @@ from pacbound.bandit.run import Run, best_fixed_arm
 from pacbound.bandit.settings import AgentSettings
 from pacbound.bandit.stream import State, prefixed, under
 from pacbound.data.npz import read_all_arrays
-from pacbound.errors import BadInput, unknown_name
+from pacbound.errors import FileError, PacboundError, SettingError, unknown_name
 from pacbound.files import ensure_writable, write_whole
 
 __all__ = ["FIXED", "PULLS", "Progress", "UnreadableState", "play"]
@@ -31,7 +31,7 @@ SAVE_EVERY = 1.0  # seconds, if saving takes a moment
 SAVING = 0.02  # of the time, at most
 
 
-class UnreadableState(BadInput):
+class UnreadableState(PacboundError):
     """The file of a run's state is damaged, or of another kind."""
 
 
@@ -76,7 +76,7 @@ def play(
     if agent not in AGENTS:
         raise unknown_name("agent", agent, [*AGENTS, FIXED])
     if seed < 0:
-        raise BadInput(f"the seed of a run must be 0 or more, not {seed}")
+        raise SettingError(f"the seed of a run must be 0 or more, not {seed}")
     game = _Game(
         problem, make_agent(agent, problem.contexts.shape[1], problem.arms, settings, seed)
     )
@@ -208,12 +208,12 @@ def _load(path: Path, identity: dict[str, Any]) -> State:
         if found["format"] != FORMAT:
             raise ValueError
     except OSError as error:
-        raise BadInput(f"cannot read {path}: {error.strerror or error}") from error
+        raise FileError(f"cannot read {path}: {error.strerror or error}") from error
     except Exception as error:  # a damaged archive can make the reader fail in any way
         raise _unreadable(path) from error
     for name, value in identity.items():
         if found.get(name) != value:
-            raise BadInput(
+            raise SettingError(
                 f"{path} belongs to another run: its {name} is not that of this one; "
                 "remove it, or do not resume"
             )

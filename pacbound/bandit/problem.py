@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pacbound.errors import BadInput
+from pacbound.errors import DataError
 
 __all__ = ["Problem"]
 
@@ -25,15 +25,15 @@ class Problem:
         steps = len(self.contexts)
         shapes = (self.contexts.ndim, self.rewards.ndim, self.optimal.ndim)
         if shapes != (2, 2, 1) or not steps == len(self.rewards) == len(self.optimal):
-            raise BadInput(
+            raise DataError(
                 f"{self.name}: contexts must be (steps, size), rewards (steps, arms) and optimal "
                 f"(steps,), not {self.contexts.shape}, {self.rewards.shape}, {self.optimal.shape}"
             )
         if self.arms < 2 or not steps:
-            raise BadInput(f"{self.name}: a bandit has two arms or more, and a step to play")
+            raise DataError(f"{self.name}: a bandit has two arms or more, and a step to play")
         for name in ("contexts", "rewards", "optimal"):
             if not np.isfinite(getattr(self, name)).all():
-                raise BadInput(f"{self.name}: {name} are not all finite")
+                raise DataError(f"{self.name}: {name} are not all finite")
 
     @property
     def steps(self) -> int:

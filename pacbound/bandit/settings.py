@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-from pacbound.errors import BadInput, unknown_name
+from pacbound.errors import SettingError, unknown_name
 from pacbound.networks.initializers import INITIALIZERS
 
 __all__ = ["AgentSettings"]
@@ -50,9 +50,11 @@ class AgentSettings:
     def __post_init__(self) -> None:
         for name, (valid, expected) in _RULES.items():
             if not valid(getattr(self, name)):
-                raise BadInput(f"setting {name} must be {expected}, not {getattr(self, name)!r}")
+                raise SettingError(
+                    f"setting {name} must be {expected}, not {getattr(self, name)!r}"
+                )
         if self.batch % self.weight_draws:
-            raise BadInput(
+            raise SettingError(
                 f"setting weight_draws must divide the batch of {self.batch}, "
                 f"which {self.weight_draws} does not"
             )

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pacbound.data.dataset import Dataset
-from pacbound.errors import BadInput
+from pacbound.errors import DataError
 
 __all__ = ["dataset_of"]
 
@@ -25,24 +25,24 @@ def dataset_of(name: str, arrays: Mapping[str, NDArray[Any]], where: str) -> Dat
     inputs, labels = _examples(where, arrays, "x", "y")
     classes = int(labels.max()) + 1
     if labels.min() == labels.max():
-        raise BadInput(
+        raise DataError(
             f"{where}: y holds the single class {labels.max()}; give at least two classes"
         )
     test_inputs = test_labels = None
     if "x_test" in arrays:
         test_inputs, test_labels = _examples(where, arrays, "x_test", "y_test")
         if test_inputs.shape[1:] != inputs.shape[1:]:
-            raise BadInput(
+            raise DataError(
                 f"{where}: x_test has inputs of shape {test_inputs.shape[1:]}, x of shape "
                 f"{inputs.shape[1:]}; give both the same shape"
             )
         if test_inputs.dtype != inputs.dtype:
             # as_floats would scale one and not the other.
-            raise BadInput(
+            raise DataError(
                 f"{where}: x is {inputs.dtype} and x_test {test_inputs.dtype}; give both one type"
             )
         if test_labels.max() >= classes:
-            raise BadInput(
+            raise DataError(
                 f"{where}: y_test holds label {test_labels.max()}, y only 0 to {classes - 1}; give "
                 "training examples of every class (a held-out error without such test examples "
                 "would be too small)"
@@ -56,11 +56,11 @@ def _examples(
     """Inputs and labels in the types of a data set, or what is wrong with them."""
     inputs, labels = arrays[x], arrays[y]
     if inputs.ndim < 2 or 0 in inputs.shape:
-        raise BadInput(f"{where}: {x} has shape {inputs.shape}; give (examples, features …)")
+        raise DataError(f"{where}: {x} has shape {inputs.shape}; give (examples, features …)")
     if labels.ndim != 1:
-        raise BadInput(f"{where}: {y} has shape {labels.shape}; give one label per example, (m,)")
+        raise DataError(f"{where}: {y} has shape {labels.shape}; give one label per example, (m,)")
     if len(inputs) != len(labels):
-        raise BadInput(
+        raise DataError(
             f"{where}: {x} has {len(inputs)} examples and {y} {len(labels)} labels; "
             "give one label per example"
         )
@@ -71,13 +71,13 @@ def _inputs(where: str, key: str, inputs: NDArray[Any]) -> NDArray[Any]:
     if inputs.dtype == np.uint8:
         return inputs
     if inputs.dtype.kind != "f":
-        raise BadInput(f"{where}: {key} is {inputs.dtype}; give uint8 pixels or float32")
+        raise DataError(f"{where}: {key} is {inputs.dtype}; give uint8 pixels or float32")
     with np.errstate(over="ignore"):  # what overflows float32 is reported below
         floats = inputs.astype(np.float32, copy=False)
     bad = ~np.isfinite(floats)
     if bad.any():
         place = tuple(int(i) for i in np.argwhere(bad)[0])
-        raise BadInput(
+        raise DataError(
             f"{where}: {key}{list(place)} is {inputs[place]}, not a finite float32 "
             f"({bad.sum()} such values); clean the data"
         )
@@ -86,11 +86,11 @@ def _inputs(where: str, key: str, inputs: NDArray[Any]) -> NDArray[Any]:
 
 def _labels(where: str, key: str, labels: NDArray[Any]) -> NDArray[np.int64]:
     if labels.dtype.kind not in "iu":
-        raise BadInput(f"{where}: {key} is {labels.dtype}; give integer labels 0, 1, …")
+        raise DataError(f"{where}: {key} is {labels.dtype}; give integer labels 0, 1, …")
     if labels.min() < 0:
-        raise BadInput(f"{where}: {key} holds label {labels.min()}; give labels 0, 1, …")
+        raise DataError(f"{where}: {key} holds label {labels.min()}; give labels 0, 1, …")
     if labels.max() > _LARGEST_LABEL:
-        raise BadInput(
+        raise DataError(
             f"{where}: {key} holds label {labels.max()}; number the classes 0, 1, … without gaps"
         )
     return labels.astype(np.int64, copy=False)

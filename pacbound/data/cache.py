@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from pacbound.data.entry import CanonicalFile, Published
-from pacbound.errors import BadInput
+from pacbound.errors import DataError, FileError, PacboundError
 from pacbound.files import write_whole
 
 __all__ = ["CachedFiles", "cache_folder", "folder_of", "intact", "is_cached", "keep"]
@@ -78,9 +78,9 @@ class CachedFiles(Mapping[str, bytes]):
         try:
             content = path.read_bytes()
         except OSError as error:
-            raise BadInput(f"cannot read {path}: {error.strerror}; run it again") from error
+            raise FileError(f"cannot read {path}: {error.strerror}; run it again") from error
         if not file.matches(content):
-            raise BadInput(f"{path} has changed since it was checked; run it again")
+            raise DataError(f"{path} has changed since it was checked; run it again")
         return content
 
     def __iter__(self) -> Iterator[str]:
@@ -103,5 +103,5 @@ def keep(entry: Published, contents: Mapping[str, bytes]) -> None:
 def _write(path: Path, content: bytes) -> None:
     try:
         write_whole(path, lambda stream: stream.write(content))
-    except BadInput as error:
-        raise BadInput(f"{error}; set PACBOUND_DATA to a folder that can be written") from error
+    except PacboundError as error:
+        raise DataError(f"{error}; set PACBOUND_DATA to a folder that can be written") from error

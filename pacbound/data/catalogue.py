@@ -11,7 +11,7 @@ from typing import Any
 
 from pacbound.data import raw, sets
 from pacbound.data.entry import Entry, Published, RawEntry
-from pacbound.errors import BadInput, unknown_name
+from pacbound.errors import DataError, unknown_name
 
 __all__ = ["catalogue", "find", "find_files", "raw_catalogue"]
 
@@ -38,7 +38,7 @@ def find(name: str) -> Entry:
     if name in catalogue():
         return catalogue()[name]
     if name in raw_catalogue():
-        raise BadInput(
+        raise DataError(
             f"'{name}' is a bandit problem, not a data set to classify; "
             f"choose from: {', '.join(catalogue())}"
         )

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pacbound.data.dataset import Dataset
-from pacbound.errors import BadInput
+from pacbound.errors import DataError
 
 __all__ = ["CLASSES", "TEST", "TRAIN", "cifar_dataset", "decode_batch", "encode_batch"]
 
@@ -36,13 +36,13 @@ _RECORD = 1 + 3 * 32 * 32
 def decode_batch(content: bytes, where: str) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
     """Images (n, 3, 32, 32) and labels (n,), as views; `where` names the file in errors."""
     if not content or len(content) % _RECORD:
-        raise BadInput(
+        raise DataError(
             f"{where} has {len(content)} bytes, not a multiple of {_RECORD}; get the file again"
         )
     records = np.frombuffer(content, np.uint8).reshape(-1, _RECORD)
     labels = records[:, 0]
     if labels.max() >= len(CLASSES):
-        raise BadInput(f"{where} holds label {labels.max()}; get the file again")
+        raise DataError(f"{where} holds label {labels.max()}; get the file again")
     return records[:, 1:].reshape(-1, *_IMAGE), labels
 
 
@@ -80,5 +80,5 @@ def _examples(
         done = end
         del images, all_labels  # views that would keep this file while the next is read
     if done != count:
-        raise BadInput(f"{name}: {', '.join(files)} hold {done} examples instead of {count}")
+        raise DataError(f"{name}: {', '.join(files)} hold {done} examples instead of {count}")
     return inputs, labels

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pacbound.data.dataset import Dataset
-from pacbound.errors import BadInput
+from pacbound.errors import DataError
 
 __all__ = ["ALLOWED_PERCENT", "refuse_copies"]
 
@@ -23,7 +23,7 @@ def refuse_copies(data: Dataset, independent: bool = False) -> None:
     """
     if not independent and 100 * data.duplicates > ALLOWED_PERCENT * data.m:
         share = 100 * data.duplicates / data.m
-        raise BadInput(
+        raise DataError(
             f"{data.duplicates} of the {data.m} examples of {data.name} ({share:.1f} %) are exact "
             "copies of others: remove copied rows, or declare with --copies independent that equal "
             "examples are independent draws"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pacbound.data.dataset import Dataset
 from pacbound.data.table import table
-from pacbound.errors import BadInput
+from pacbound.errors import DataError, FileError, PacboundError
 from pacbound.memory import ensure_memory
 
 __all__ = ["MOST_COLUMNS", "TIMES", "read_csv"]
@@ -27,29 +27,31 @@ def read_csv(path: Path, label: str) -> Dataset:
             rows: list[list[str]] = []
             for cells in reader:
                 if len(cells) != len(header):
-                    raise BadInput(
+                    raise DataError(
                         f"{path}, row {len(rows) + 2}: {len(cells)} cells under a header of "
                         f"{len(header)}"
                     )
                 rows.append(cells)
+    except PacboundError:
+        raise
     except (OSError, ValueError, csv.Error) as error:
-        raise BadInput(f"cannot read {path} as .csv: {error}") from error
+        raise FileError(f"cannot read {path} as .csv: {error}") from error
     columns = dict(zip(header, map(list, zip(*rows, strict=True)), strict=True)) if rows else {}
     return table(path.stem, columns or {name: [] for name in header}, label, str(path), 2)
 
 
 def _check_header(path: Path, header: list[str]) -> None:
     if not header:
-        raise BadInput(f"{path} is empty; give a header and rows")
+        raise DataError(f"{path} is empty; give a header and rows")
     if len(header) > MOST_COLUMNS:
-        raise BadInput(f"{path} has {len(header)} columns; {MOST_COLUMNS} are the most")
+        raise DataError(f"{path} has {len(header)} columns; {MOST_COLUMNS} are the most")
     seen: set[str] = set()
     for place, name in enumerate(header):
         if not name:
-            raise BadInput(
+            raise DataError(
                 f"{path}: column {place + 1} has no name (the rows' numbers?); they could tell the "
                 "label: leave it out, or name it"
             )
         if name in seen:
-            raise BadInput(f"{path}: two columns are named '{name}'")
+            raise DataError(f"{path}: two columns are named '{name}'")
         seen.add(name)

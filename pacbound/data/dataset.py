@@ -15,7 +15,7 @@ from pacbound.data.digests import (
     data_digest,
     example_digests,
 )
-from pacbound.errors import BadInput
+from pacbound.errors import DataError
 
 __all__ = ["Dataset", "as_floats"]
 
@@ -38,11 +38,11 @@ class Dataset:
     def __post_init__(self) -> None:
         self._check("training", self.train_inputs, self.train_labels)
         if (self.test_inputs is None) != (self.test_labels is None):
-            raise BadInput(f"data set '{self.name}': give test inputs and test labels, or neither")
+            raise DataError(f"data set '{self.name}': give test inputs and test labels, or neither")
         if self.test_inputs is not None and self.test_labels is not None:
             self._check("test", self.test_inputs, self.test_labels)
             if self.test_inputs.shape[1:] != self.input_shape:
-                raise BadInput(
+                raise DataError(
                     f"data set '{self.name}': test inputs have shape {self.test_inputs.shape[1:]}, "
                     f"training inputs {self.input_shape}; give both the same shape"
                 )
@@ -50,16 +50,16 @@ class Dataset:
     def _check(self, part: str, inputs: NDArray[Any], labels: NDArray[np.int64]) -> None:
         where = f"data set '{self.name}', {part} examples"
         if inputs.dtype not in (np.uint8, np.float32):
-            raise BadInput(f"{where}: inputs are {inputs.dtype}; give uint8 or float32")
+            raise DataError(f"{where}: inputs are {inputs.dtype}; give uint8 or float32")
         if labels.dtype != np.int64:
-            raise BadInput(f"{where}: labels are {labels.dtype}; give int64")
+            raise DataError(f"{where}: labels are {labels.dtype}; give int64")
         if inputs.ndim < 2 or labels.ndim != 1 or len(inputs) != len(labels) or not len(labels):
-            raise BadInput(
+            raise DataError(
                 f"{where}: inputs of shape {inputs.shape} and labels of shape {labels.shape} do "
                 "not go together; give (m, …) and (m,) with m > 0"
             )
         if labels.min() < 0 or labels.max() >= self.classes:
-            raise BadInput(
+            raise DataError(
                 f"{where}: labels go from {labels.min()} to {labels.max()}; "
                 f"give 0 to {self.classes - 1}"
             )
@@ -106,4 +106,4 @@ def as_floats(inputs: NDArray[Any]) -> NDArray[np.float32]:
         return inputs.astype(np.float32) / np.float32(255)
     if inputs.dtype == np.float32:
         return inputs
-    raise BadInput(f"inputs are {inputs.dtype}; give uint8 or float32")
+    raise DataError(f"inputs are {inputs.dtype}; give uint8 or float32")

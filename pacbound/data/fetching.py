@@ -12,7 +12,7 @@ from pacbound.data.sources import Progress, SourceFailed
 from pacbound.data.sources.archives import LARGEST_FILE, gunzip
 from pacbound.data.sources.package import Package
 from pacbound.data.sources.url import PublicArchive
-from pacbound.errors import BadInput
+from pacbound.errors import DataError, FileError
 
 __all__ = ["Added", "Fetched", "accept", "obtain"]
 
@@ -58,7 +58,7 @@ def obtain(entry: Published, progress: Progress | None = None) -> Fetched:
             held |= good
             used.append(source.label)
     if len(held) < len(entry.files):
-        raise BadInput(
+        raise DataError(
             f"cannot get data set '{entry.name}'; tried {'; '.join(failures)}. "
             f"Give its files with: pacbound data add {entry.name} FILE…"
         )
@@ -86,7 +86,7 @@ def accept(entry: Published, paths: Sequence[Path]) -> Added:
         found = _recognise(entry, path)
         if not found:
             names = ", ".join(file.name for file in entry.files)
-            raise BadInput(
+            raise DataError(
                 f"{path} is no file of '{entry.name}' as published (its hash differs); "
                 f"give {names}, gzipped or not"
             )
@@ -117,7 +117,7 @@ def _recognise_file(entry: Published, path: Path) -> dict[str, bytes]:
             return {}
         content = path.read_bytes()
     except OSError as error:
-        raise BadInput(f"cannot read {path}: {error.strerror}; give a file") from error
+        raise FileError(f"cannot read {path}: {error.strerror}; give a file") from error
     try:
         plain = gunzip(content, path.name)
     except SourceFailed:

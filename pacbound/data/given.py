@@ -12,7 +12,7 @@ from torch import Tensor
 from pacbound.data.arrays import dataset_of
 from pacbound.data.dataset import Dataset
 from pacbound.data.loading import load
-from pacbound.errors import BadInput
+from pacbound.errors import DataError
 
 __all__ = ["dataset_given"]
 
@@ -33,12 +33,12 @@ def dataset_given(data: Any, label: str = "") -> Dataset:
         return load(str(data), label=label)
     if isinstance(data, tuple):
         if len(data) not in (2, 4):
-            raise BadInput(f"data: give (x, y) or (x, y, x_test, y_test), not {len(data)} parts")
+            raise DataError(f"data: give (x, y) or (x, y, x_test, y_test), not {len(data)} parts")
         parts = zip(NAMES, data, strict=False)
         return dataset_of("arrays", {name: _array(part, name) for name, part in parts}, "data")
     if hasattr(data, "__getitem__") and hasattr(data, "__len__"):
         return _materialised(data)
-    raise BadInput(
+    raise DataError(
         f"data: {type(data).__name__} cannot be used; give arrays (x, y), a map-style Dataset, a "
         "file or the name of a data set"
     )
@@ -47,7 +47,7 @@ def dataset_given(data: Any, label: str = "") -> Dataset:
 def _array(values: Any, name: str) -> NDArray[Any]:
     if isinstance(values, Tensor):
         values = values.detach().cpu().numpy()
-    odd = BadInput(f"data: {name} is no array of numbers (rows of different lengths?)")
+    odd = DataError(f"data: {name} is no array of numbers (rows of different lengths?)")
     try:
         array = np.asarray(values)
     except ValueError as error:
@@ -62,26 +62,26 @@ def _materialised(data: Any) -> Dataset:
     inputs: list[NDArray[Any]] = []
     labels: list[int] = []
     if not len(data):
-        raise BadInput("data: the Dataset is empty")
+        raise DataError("data: the Dataset is empty")
     for place in range(len(data)):
         pair = data[place]
         if not isinstance(pair, tuple | list) or len(pair) != 2:
-            raise BadInput(f"data: example {place} is not an (input, label) pair")
+            raise DataError(f"data: example {place} is not an (input, label) pair")
         value, label = pair
         if not isinstance(value, Tensor | np.ndarray):
-            raise BadInput(
+            raise DataError(
                 f"data: the input of example {place} is {type(value).__name__}; give a tensor or "
                 "an array, by a transform such as ToTensor"
             )
         array = _array(value, f"the input of example {place}")
         if inputs and (array.shape, array.dtype) != (inputs[0].shape, inputs[0].dtype):
-            raise BadInput(
+            raise DataError(
                 f"data: example {place} is {array.dtype} of shape {array.shape}, the first "
                 f"{inputs[0].dtype} of {inputs[0].shape}; bring all to one size and type"
             )
         number = label.item() if isinstance(label, Tensor) and label.numel() == 1 else label
         if isinstance(number, bool | np.bool_) or not isinstance(number, int | np.integer):
-            raise BadInput(f"data: the label of example {place} is {label!r}; give 0, 1, …")
+            raise DataError(f"data: the label of example {place} is {label!r}; give 0, 1, …")
         inputs.append(array)
         labels.append(int(number))
     if not inputs[0].ndim:

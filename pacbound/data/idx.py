@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pacbound.data.dataset import Dataset
-from pacbound.errors import BadInput
+from pacbound.errors import DataError
 
 __all__ = ["IMAGES_LABELS", "decode_idx", "encode_idx", "idx_dataset"]
 
@@ -28,17 +28,17 @@ _MOST_DIMENSIONS = 4
 def decode_idx(content: bytes, where: str) -> NDArray[np.uint8]:
     """The array in an idx file; `where` names the file in errors."""
     if len(content) < 4 or content[:2] != b"\0\0" or content[2] != _UINT8:
-        raise BadInput(f"{where} is not an idx file of bytes; get the file again")
+        raise DataError(f"{where} is not an idx file of bytes; get the file again")
     dimensions = content[3]
     if not 1 <= dimensions <= _MOST_DIMENSIONS:
-        raise BadInput(f"{where} has {dimensions} dimensions; get the file again")
+        raise DataError(f"{where} has {dimensions} dimensions; get the file again")
     header = 4 + 4 * dimensions
     if len(content) < header:
-        raise BadInput(f"{where} ends inside its header; get the file again")
+        raise DataError(f"{where} ends inside its header; get the file again")
     shape = struct.unpack(f">{dimensions}I", content[4:header])
     expected = int(np.prod(shape, dtype=object))
     if len(content) - header != expected:
-        raise BadInput(
+        raise DataError(
             f"{where} holds {len(content) - header} bytes where its header says {expected}; "
             "get the file again"
         )

@@ -13,7 +13,7 @@ from pacbound.data.fetching import Added, Fetched, accept, obtain
 from pacbound.data.npz import read_npz
 from pacbound.data.parquet_file import read_parquet
 from pacbound.data.sources import Progress
-from pacbound.errors import BadInput
+from pacbound.errors import DataError
 
 __all__ = ["add", "fetch", "load"]
 
@@ -31,11 +31,11 @@ def load(name_or_path: str, progress: Progress | None = None, label: str = "") -
         path = Path(name_or_path).expanduser()
         is_table = path.suffix.lower() in TABLES
         if label and not is_table:
-            raise BadInput(f"{name_or_path} is no table: a label column is for .csv and .parquet")
+            raise DataError(f"{name_or_path} is no table: a label column is for .csv and .parquet")
         if path.is_file():
             return TABLES[path.suffix.lower()](path, label) if is_table else read_npz(path)
         if "/" in name_or_path or os.sep in name_or_path or path.suffix:
-            raise BadInput(
+            raise DataError(
                 f"no file {name_or_path}; give an .npz, .csv or .parquet file or one of: "
                 f"{', '.join(catalogue())}"
             )

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from pacbound.data.arrays import dataset_of
 from pacbound.data.dataset import Dataset
-from pacbound.errors import BadInput
+from pacbound.errors import DataError, FileError
 from pacbound.memory import ensure_memory
 
 __all__ = ["UNREADABLE", "read_all_arrays", "read_arrays", "read_npz"]
@@ -31,7 +31,7 @@ def read_npz(path: Path) -> Dataset:
     """The data set in the file: x (m, …), y (m,) and perhaps x_test, y_test."""
     arrays = read_arrays(path, ("x", "y"), ("x_test", "y_test"))
     if ("x_test" in arrays) != ("y_test" in arrays):
-        raise BadInput(f"{path} has only one of x_test and y_test; give both, or neither")
+        raise DataError(f"{path} has only one of x_test and y_test; give both, or neither")
     return dataset_of(path.stem, arrays, where=str(path))
 
 
@@ -43,20 +43,20 @@ def read_arrays(
     try:
         with path.open("rb") as stream:
             if stream.read(len(np.lib.format.MAGIC_PREFIX)) == np.lib.format.MAGIC_PREFIX:
-                raise BadInput(f"{path} is a single array; save it with {how}")
+                raise DataError(f"{path} is a single array; save it with {how}")
         with zipfile.ZipFile(path) as archive:
             names = set(archive.namelist())
             for key in [x for x in (*needed, *optional) if x in names]:
-                raise BadInput(f"{path}: {key} is not an array; save it with {how}")
+                raise DataError(f"{path}: {key} is not an array; save it with {how}")
             present = [key for key in (*needed, *optional) if f"{key}.npy" in names]
             arrays = _arrays(path, archive, present)
     except UNREADABLE as error:
-        raise BadInput(
+        raise FileError(
             f"cannot read {path} as .npz: {str(error)[:200]}; save it with {how}"
         ) from error
     for key in needed:
         if key not in arrays:
-            raise BadInput(f"{path} has no array '{key}'; save it with {how}")
+            raise DataError(f"{path} has no array '{key}'; save it with {how}")
     return arrays
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from pacbound.data.csv_file import MOST_COLUMNS
 from pacbound.data.dataset import Dataset
 from pacbound.data.table import table
-from pacbound.errors import BadInput
+from pacbound.errors import DataError, FileError, MissingDependency, PacboundError
 from pacbound.memory import ensure_memory
 
 __all__ = ["read_parquet"]
@@ -19,23 +19,25 @@ CELL = 32  # bytes of a number in a list of Python
 def read_parquet(path: Path, label: str) -> Dataset:
     """The data set in a file of columns of numbers."""
     if importlib.util.find_spec("pyarrow") is None:
-        raise BadInput(f"{path} needs a package: pip install 'pacbound[parquet]'")
+        raise MissingDependency(f"{path} needs a package: pip install 'pacbound[parquet]'")
     from pyarrow import ArrowException, parquet
 
     try:
         described = parquet.read_metadata(path)
         if described.num_columns > MOST_COLUMNS:
-            raise BadInput(f"{path} has {described.num_columns} columns; {MOST_COLUMNS} at most")
+            raise DataError(f"{path} has {described.num_columns} columns; {MOST_COLUMNS} at most")
         ensure_memory(CELL * described.num_rows * described.num_columns, str(path))
         found = parquet.read_table(path)
         columns = dict(zip(found.column_names, (c.to_pylist() for c in found.columns), strict=True))
+    except PacboundError:
+        raise
     except (OSError, ValueError, ArrowException) as error:
         words = " ".join(str(error).split())
-        raise BadInput(f"cannot read {path} as .parquet: {words}") from error
+        raise FileError(f"cannot read {path} as .parquet: {words}") from error
     if len(columns) != found.num_columns:
-        raise BadInput(f"{path}: two columns have one name")
+        raise DataError(f"{path}: two columns have one name")
     for name, cells in columns.items():
         odd = next((c for c in cells if not isinstance(c, str | int | float | None)), None)
         if odd is not None:
-            raise BadInput(f"{path}: column '{name}' holds {type(odd).__name__}, not numbers")
+            raise DataError(f"{path}: column '{name}' holds {type(odd).__name__}, not numbers")
     return table(path.stem, columns, label, str(path), 1)

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from pacbound.data.dataset import Dataset
-from pacbound.errors import BadInput, unknown_name
+from pacbound.errors import DataError, unknown_name
 
 __all__ = ["Cell", "table"]
 
@@ -39,14 +39,14 @@ def table(
         first_row: The number of the first example's row, for refusals.
     """
     if not label:
-        raise BadInput(f"{where} is a table: name the column of the classes with --label")
+        raise DataError(f"{where} is a table: name the column of the classes with --label")
     if label not in columns:
-        raise BadInput(f"{where}: {unknown_name('column', label, columns)}")
+        raise DataError(f"{where}: {unknown_name('column', label, columns)}")
     if len(columns) < 2:
-        raise BadInput(f"{where} has no other column than '{label}'; separate columns by commas")
+        raise DataError(f"{where} has no other column than '{label}'; separate columns by commas")
     rows = len(columns[label])
     if not rows:
-        raise BadInput(f"{where} has no rows")
+        raise DataError(f"{where} has no rows")
     inputs = np.empty((rows, len(columns) - 1), np.float32)
     for place, column in enumerate(key for key in columns if key != label):
         for row, cell in enumerate(columns[column]):
@@ -54,7 +54,7 @@ def table(
     texts = [_text(cell, f"{where}, row {first_row + i}") for i, cell in enumerate(columns[label])]
     names = _ordered(set(texts))
     if len(names) < 2:
-        raise BadInput(f"{where}: column '{label}' holds the single class {names[0]}; give two")
+        raise DataError(f"{where}: column '{label}' holds the single class {names[0]}; give two")
     numbers = {text: number for number, text in enumerate(names)}
     labels = np.array([numbers[text] for text in texts], np.int64)
     shown = names if len(names) <= _SHOWN else [*names[: _SHOWN - 1], "…", names[-1]]
@@ -63,7 +63,7 @@ def table(
 
 def _number(cell: Cell, where: str, column: str) -> float:
     if _is_missing(cell):
-        raise BadInput(
+        raise DataError(
             f"{where}: column '{column}' has no value; a value to stand in must not come from the "
             "data: fill it in beforehand, or leave the row or the column out"
         )
@@ -74,7 +74,7 @@ def _number(cell: Cell, where: str, column: str) -> float:
         try:
             number = float(text.replace("_", "x"))  # Python reads 1_000, and nobody else
         except ValueError:
-            raise BadInput(
+            raise DataError(
                 f"{where}: column '{column}' holds text ('{text[:30]}'); a code for its values "
                 "must not come from the data: write numbers, or leave the column out"
             ) from None
@@ -83,14 +83,14 @@ def _number(cell: Cell, where: str, column: str) -> float:
         number = float(cell)
     with np.errstate(over="ignore"):
         if not np.isfinite(np.float32(number)):
-            raise BadInput(f"{where}: column '{column}' is {number}, not a finite float32")
+            raise DataError(f"{where}: column '{column}' is {number}, not a finite float32")
     return number
 
 
 def _text(cell: Cell, where: str) -> str:
     """A label as text; whole numbers look the same in every kind of file."""
     if _is_missing(cell):
-        raise BadInput(f"{where}: the row has no label")
+        raise DataError(f"{where}: the row has no label")
     if isinstance(cell, float) and cell.is_integer():
         return str(int(cell))
     return str(cell).strip()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pacbound.errors import BadInput, unknown_name
+from pacbound.errors import SettingError, unknown_name
 from pacbound.flows.autoregressive import Autoregressive
 from pacbound.flows.base import Flow
 from pacbound.flows.chain import Chain
@@ -64,7 +64,7 @@ def build(
     if kind not in FLOWS:
         raise unknown_name("flow", kind, FLOWS)
     if steps < 0:
-        raise BadInput(f"a flow has 0 steps or more, not {steps}")
+        raise SettingError(f"a flow has 0 steps or more, not {steps}")
     if size == 1:
         return Chain(size, [])
     first = [Triangular(size)] if linear else []

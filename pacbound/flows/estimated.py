@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from pacbound.errors import BadInput
+from pacbound.errors import SettingError
 from pacbound.seeds import Noise, derive
 
 __all__ = ["EstimatedNorm"]
@@ -69,7 +69,7 @@ class EstimatedNorm:
             iterations = self.first
         fixed, right = matrix.detach(), self.vectors[place].to(matrix)
         if len(right) != matrix.shape[1]:  # only now it is known where a saved one belongs
-            raise BadInput("the singular vectors of the saved training are of another network")
+            raise SettingError("the singular vectors of the saved training are of another network")
         for _ in range(iterations):
             right = _direction(fixed.T @ _direction(fixed @ right), right)
         self.vectors[place] = right

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 from torch.nn.functional import linear
 
-from pacbound.errors import BadInput
+from pacbound.errors import SettingError
 from pacbound.flows.lipschitz import Norm, T, composition
 from pacbound.products import full_precision, operands
 from pacbound.seeds import Noise, derive
@@ -51,7 +51,7 @@ class Shift(nn.Module):
     ) -> None:
         super().__init__()
         if min(sizes) < 1:
-            raise BadInput(f"the layers of a flow need 1 unit or more, not {min(sizes)}")
+            raise SettingError(f"the layers of a flow need 1 unit or more, not {min(sizes)}")
         noise = Noise(derive("shift network", seed))
         hidden = [noise.normal(m, n) / n**0.5 for n, m in pairwise(sizes[:-1])]
         last = torch.zeros(sizes[-1], sizes[-2])

@@ -9,7 +9,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from pacbound.errors import BadInput
+from pacbound.errors import SettingError
 
 __all__ = ["certified_norm"]
 
@@ -29,7 +29,7 @@ def certified_norm(matrix: Tensor) -> float:
     """
     a: Matrix = matrix.detach().cpu().to(torch.float64).numpy()
     if not np.isfinite(a).all():
-        raise BadInput("a weight of the flow is not finite, so it has no Lipschitz constant")
+        raise SettingError("a weight of the flow is not finite, so it has no Lipschitz constant")
     largest = float(np.abs(a).max(initial=0.0))
     if largest == 0 or a.size == 1:
         return largest

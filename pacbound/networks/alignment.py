@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pacbound.errors import BadInput
+from pacbound.errors import DataError
 
 __all__ = ["ALIGNMENTS", "align", "bilinear", "deskew"]
 
@@ -68,7 +68,7 @@ def align(inputs: np.ndarray, alignment: str) -> np.ndarray:
     if alignment == "none":
         return inputs
     if inputs.ndim != 3:
-        raise BadInput(
+        raise DataError(
             f"alignment {alignment} needs images of one channel; these inputs have shape "
             f"{inputs.shape[1:]}: use alignment=none"
         )

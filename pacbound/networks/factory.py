@@ -12,7 +12,7 @@ from typing import Any
 
 from torch import nn
 
-from pacbound.errors import BadInput
+from pacbound.errors import ModuleError
 
 __all__ = ["FACTORY_NAME", "module_from"]
 
@@ -27,20 +27,20 @@ def module_from(name: str, input_shape: Sequence[int], classes: int) -> nn.Modul
     come from the user, never from a file.
     """
     if not FACTORY_NAME.fullmatch(name):
-        raise BadInput(f"'{name}' is not of the form package.module:factory")
+        raise ModuleError(f"'{name}' is not of the form package.module:factory")
     package, _, attribute = name.partition(":")
     factory = _imported(package, attribute)
     if isinstance(factory, nn.Module):
         return factory
     if not callable(factory):
-        raise BadInput(f"{name} is {type(factory).__name__}, not a function that makes a module")
+        raise ModuleError(f"{name} is {type(factory).__name__}, not a function that makes a module")
     offered = {"input_shape": tuple(input_shape), "classes": classes}
     try:
         made = factory(**{key: offered[key] for key in offered if key in _parameters(factory)})
     except Exception as error:  # the code is the user's
-        raise BadInput(f"{name} failed: {_words(error)}") from error
+        raise ModuleError(f"{name} failed: {_words(error)}") from error
     if not isinstance(made, nn.Module):
-        raise BadInput(f"{name} returned {type(made).__name__}, not an nn.Module")
+        raise ModuleError(f"{name} returned {type(made).__name__}, not an nn.Module")
     return made
 
 
@@ -51,11 +51,11 @@ def _imported(package: str, attribute: str) -> Any:
     try:
         found: Any = importlib.import_module(package)
     except Exception as error:  # the code is the user's
-        raise BadInput(f"cannot import {package}: {_words(error)}") from error
+        raise ModuleError(f"cannot import {package}: {_words(error)}") from error
     place = getattr(found, "__file__", None) or "its package"
     for part in attribute.split("."):
         if not hasattr(found, part):
-            raise BadInput(f"{package} ({place}) has no '{attribute}'")
+            raise ModuleError(f"{package} ({place}) has no '{attribute}'")
         found = getattr(found, part)
     return found
 

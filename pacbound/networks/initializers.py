@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _NormBase
 
-from pacbound.errors import BadInput, unknown_name
+from pacbound.errors import SettingError, unknown_name
 from pacbound.seeds import derive
 
 __all__ = ["INITIALIZERS", "prior_center"]
@@ -87,7 +87,7 @@ def prior_center(
     if initializer not in INITIALIZERS:
         raise unknown_name("initializer", initializer, INITIALIZERS)
     if seed < 0:
-        raise BadInput(f"prior seed must be 0 or more, not {seed}")
+        raise SettingError(f"prior seed must be 0 or more, not {seed}")
     draw = INITIALIZERS[initializer]
     layers = dict(module.named_modules())
     hidden = [name for name, layer in layers.items() if isinstance(layer, nn.Linear)][:-1]

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from pacbound.data import as_floats
-from pacbound.errors import BadInput
+from pacbound.errors import DataError
 from pacbound.networks.alignment import align
 
 __all__ = ["InputMap", "map_inputs", "smooth_root"]
@@ -52,7 +52,7 @@ class InputMap(nn.Module):
         self.root: Tensor | None = None
         if smoothing > 0:
             if len(input_shape) < 2:
-                raise BadInput(
+                raise DataError(
                     f"smoothing {smoothing} needs images; these inputs have shape "
                     f"{tuple(input_shape)}: use smoothing=0"
                 )

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from torch import nn
 
-from pacbound.errors import BadInput
+from pacbound.errors import DataError
 
 __all__ = ["lenet"]
 
@@ -28,11 +28,11 @@ def lenet(input_shape: Sequence[int], hidden: Sequence[int], classes: int) -> nn
     """
     first_kernels, second_kernels, units = hidden
     if len(input_shape) not in (2, 3):
-        raise BadInput(f"lenet needs images; these inputs have shape {tuple(input_shape)}")
+        raise DataError(f"lenet needs images; these inputs have shape {tuple(input_shape)}")
     colours = 1 if len(input_shape) == 2 else input_shape[0]
     left = [((side - KERNEL + 1) // 2 - KERNEL + 1) // 2 for side in input_shape[-2:]]
     if min(left) < 1:
-        raise BadInput(f"lenet needs images of 16×16 or more, not {tuple(input_shape[-2:])}")
+        raise DataError(f"lenet needs images of 16×16 or more, not {tuple(input_shape[-2:])}")
     unflatten: list[nn.Module] = [] if len(input_shape) == 3 else [nn.Unflatten(1, (1, -1))]
     return nn.Sequential(
         *unflatten,

@@ -18,7 +18,7 @@ from torch.nn.modules.instancenorm import _InstanceNorm
 from torch.nn.modules.lazy import LazyModuleMixin
 from torch.nn.utils.parametrize import is_parametrized
 
-from pacbound.errors import BadInput
+from pacbound.errors import ModuleError
 from pacbound.networks.leaks import hidden_state
 
 __all__ = ["SUPPORTED", "prepared", "refuse_wide", "structure_digest"]
@@ -40,20 +40,20 @@ WIDEST = 10_000  # rows of a triangle; one of k-linear has as many entries as th
 
 
 def prepared(module: nn.Module) -> nn.Module:
-    """A copy of the module to build on, or BadInput for what cannot be certified.
+    """A copy of the module to build on, or PacboundError for what cannot be certified.
 
     It is in the mode of evaluation, in which dropout does nothing: what is trained and certified is
     the network as it predicts. The values of its parameters are of no consequence.
     """
     if not isinstance(module, nn.Module):
-        raise BadInput(f"the network must be an nn.Module, not {type(module).__name__}")
+        raise ModuleError(f"the network must be an nn.Module, not {type(module).__name__}")
     _refuse_unsupported(module)
     if type(module) in SUPPORTED:  # a layer by itself: its parameters need a layer's name
         module = nn.Sequential(module)
     try:
         copied = copy.deepcopy(module)
     except Exception as error:  # an attribute may refuse in any way
-        raise BadInput(f"the module cannot be copied: {error}") from error
+        raise ModuleError(f"the module cannot be copied: {error}") from error
     for layer in copied.modules():
         if isinstance(layer, nn.Embedding) and not layer._forward_pre_hooks:
             layer.register_forward_pre_hook(_refuse_other_rows)
@@ -69,7 +69,7 @@ def _refuse_other_rows(layer: nn.Module, arguments: tuple[Any, ...]) -> None:
     least, most, rows = int(indices.min()), int(indices.max()), layer.num_embeddings
     if least < 0 or most >= rows:
         wrong = least if least < 0 else most
-        raise BadInput(f"an input asks for row {wrong} of an embedding with {rows} rows")
+        raise ModuleError(f"an input asks for row {wrong} of an embedding with {rows} rows")
 
 
 def _refuse_unsupported(module: nn.Module) -> None:
@@ -79,9 +79,9 @@ def _refuse_unsupported(module: nn.Module) -> None:
         kind = type(layer).__name__
         where = f"layer '{name}' ({kind})" if name else f"the module ({kind})"
         if reason := _unsupported(layer):
-            raise BadInput(f"{where} is not supported: {reason}")
+            raise ModuleError(f"{where} is not supported: {reason}")
         if hidden := hidden_state(layer, registered):
-            raise BadInput(
+            raise ModuleError(
                 f"{where}: its attribute {hidden}, which is no part of the posterior and could "
                 "hold what was computed from data; compute constants in forward, and register "
                 "layers as attributes or in an nn.ModuleList"
@@ -89,20 +89,22 @@ def _refuse_unsupported(module: nn.Module) -> None:
         for leaf, parameter in layer.named_parameters(recurse=False):
             full = f"{name}.{leaf}" if name else leaf
             if id(parameter) in seen:
-                raise BadInput(
+                raise ModuleError(
                     f"parameter {full} is {seen[id(parameter)]}: shared parameters are not "
                     "supported; use one layer twice in forward instead"
                 )
             seen[id(parameter)] = full
             if not parameter.requires_grad:
-                raise BadInput(
+                raise ModuleError(
                     f"parameter {full} is frozen, but its value would not be kept: every weight "
                     "is drawn around a prior that is free of data"
                 )
             if not parameter.is_floating_point():
-                raise BadInput(f"parameter {full} is {parameter.dtype}; only real ones have a law")
+                raise ModuleError(
+                    f"parameter {full} is {parameter.dtype}; only real ones have a law"
+                )
     if not seen:
-        raise BadInput("the module has no parameters: there is nothing to train or certify")
+        raise ModuleError("the module has no parameters: there is nothing to train or certify")
 
 
 def _unsupported(layer: nn.Module) -> str | None:
@@ -142,7 +144,7 @@ def refuse_wide(module: nn.Module, posterior: str) -> None:
         return
     for name, parameter in module.named_parameters():
         if parameter.dim() > 1 and max(parameter.shape) > WIDEST:
-            raise BadInput(
+            raise ModuleError(
                 f"parameter {name} has {max(parameter.shape)} rows along one mode: {posterior} "
                 "would need the square of that; use posterior diag or k-diag"
             )

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 
-from pacbound.errors import BadInput
+from pacbound.errors import ModuleError, PacboundError
 from pacbound.networks.initializers import prior_center
 from pacbound.networks.stochastic import StochasticNetwork
 from pacbound.posteriors import Diag
@@ -26,7 +26,7 @@ def probe_places(m: int) -> list[int]:
 
 
 def refuse_misbehaviour(module: nn.Module, inputs: Tensor, classes: int) -> None:
-    """BadInput unless each example alone decides its row of outputs, the same in every pass.
+    """PacboundError unless each example alone decides its row of outputs, the same in every pass.
 
     An error rate is that of a function of one example. Where examples of a batch influence each
     other, the errors that are counted in training batches say nothing of a new example by itself.
@@ -47,24 +47,26 @@ def refuse_misbehaviour(module: nn.Module, inputs: Tensor, classes: int) -> None
     expected = (len(inputs), classes)
     if not isinstance(outputs, Tensor) or outputs.shape != expected:
         got = tuple(outputs.shape) if isinstance(outputs, Tensor) else type(outputs).__name__
-        raise BadInput(
+        raise ModuleError(
             f"the module gives {got} for {len(inputs)} examples of {classes} classes; "
             f"forward must return one tensor of shape {expected}"
         )
     if not outputs.is_floating_point():
-        raise BadInput(f"the module's outputs are {outputs.dtype}; give logits of float32")
+        raise ModuleError(f"the module's outputs are {outputs.dtype}; give logits of float32")
     if not _alike(outputs, _applied(plain, inputs, module)):
-        raise BadInput("the module gives other outputs in every pass: forward must not be random")
+        raise ModuleError(
+            "the module gives other outputs in every pass: forward must not be random"
+        )
     alone = torch.cat([_applied(plain, one[None], module) for one in inputs])
     if not _alike(outputs, alone):
-        raise BadInput(
+        raise ModuleError(
             "the module's outputs for an example depend on the others in its batch, so it has no "
             "error on one example to certify"
         )
     stochastic = StochasticNetwork(module, weights, Diag, [0.1])
     same = _applied(lambda batch: stochastic(batch, None), inputs, module)
     if not _alike(outputs, same):
-        raise BadInput(
+        raise ModuleError(
             "the module asks what kind its layers are: stochastic ones must be treated as they are"
         )
 
@@ -73,7 +75,7 @@ def _applied(function: Callable[[Tensor], Tensor], inputs: Tensor, module: nn.Mo
     try:
         with torch.no_grad():
             return function(inputs)
-    except BadInput:
+    except PacboundError:
         raise
     except Exception as error:  # the code is the user's
         words = " ".join(f"{type(error).__name__}: {error}".split())[:300]
@@ -83,7 +85,7 @@ def _applied(function: Callable[[Tensor], Tensor], inputs: Tensor, module: nn.Mo
         elif "StochasticL" in words:
             hint = "; forward must use its layers by calling them with one tensor"
         shape = tuple(inputs.shape[1:])
-        raise BadInput(f"the module fails on inputs of shape {shape}: {words}{hint}") from error
+        raise ModuleError(f"the module fails on inputs of shape {shape}: {words}{hint}") from error
 
 
 def _alike(first: Tensor, second: Tensor) -> bool:

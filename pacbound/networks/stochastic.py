@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.func import functional_call
 from torch.nn import functional
 
-from pacbound.errors import BadInput
+from pacbound.errors import ModuleError
 from pacbound.networks.share import Share
 from pacbound.posteriors import Diag, Family, KNonlinear, Point, Posterior
 from pacbound.products import operands, product
@@ -175,7 +175,7 @@ class StochasticLinear(StochasticLayer):
             return super().forward(inputs)
         if self.source is not None:
             if self._used or inputs.dim() != 2 or len(inputs) != self.share.rows:
-                raise BadInput(
+                raise ModuleError(
                     f"a dense layer got inputs of shape {tuple(inputs.shape)} in a pass over "
                     f"{self.share.rows} examples: not one row for each, once, as it was observed to"
                 )
@@ -231,7 +231,7 @@ class StochasticNetwork(nn.Module):
         }
         found = {name: (layer, leaves) for name, (layer, leaves) in found.items() if leaves}
         if len(scales) not in (1, len(found)):
-            raise BadInput(f"initial scales: one, or one for each of {len(found)} layers")
+            raise ModuleError(f"initial scales: one, or one for each of {len(found)} layers")
         each = list(scales) if len(scales) > 1 else [*scales] * len(found)
         for (name, (layer, leaves)), scale in zip(found.items(), each, strict=True):
             kind = _KINDS.get(type(layer), StochasticLayer)

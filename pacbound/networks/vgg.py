@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from torch import nn
 
-from pacbound.errors import BadInput
+from pacbound.errors import DataError
 
 __all__ = ["BLOCKS", "vgg"]
 
@@ -29,9 +29,9 @@ def vgg(
         3682730
     """
     if len(channels) != len(BLOCKS):
-        raise BadInput(f"vgg needs {len(BLOCKS)} numbers of channels, not {len(channels)}")
+        raise DataError(f"vgg needs {len(BLOCKS)} numbers of channels, not {len(channels)}")
     if len(input_shape) != 3 or min(input_shape[1:]) < 32:
-        raise BadInput(
+        raise DataError(
             f"vgg needs colour images of 32×32 or more; these inputs are {tuple(input_shape)}"
         )
     layers: list[nn.Module] = []

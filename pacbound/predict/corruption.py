@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter
 
 from pacbound.data import as_floats
-from pacbound.errors import BadInput, unknown_name
+from pacbound.errors import DataError, unknown_name
 
 __all__ = ["CORRUPTIONS", "STRENGTHS", "corrupted"]
 
@@ -56,8 +56,8 @@ def corrupted(inputs: NDArray[np.generic], kind: str, strength: int) -> Images:
     if kind not in CORRUPTIONS:
         raise unknown_name("corruption", kind, CORRUPTIONS)
     if strength not in STRENGTHS:
-        raise BadInput(f"the strength of a corruption is 1 to 5, not {strength}")
+        raise DataError(f"the strength of a corruption is 1 to 5, not {strength}")
     if inputs.ndim not in (3, 4):
-        raise BadInput(f"only images can be corrupted; these inputs have shape {inputs.shape[1:]}")
+        raise DataError(f"only images can be corrupted; these inputs have shape {inputs.shape[1:]}")
     worse = CORRUPTIONS[kind](as_floats(inputs), strength)
     return worse.clip(0, 1).astype(np.float32)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pacbound.data import Dataset
-from pacbound.errors import BadInput
+from pacbound.errors import DataError
 
 __all__ = ["SPLITS", "Examples", "examples_of"]
 
@@ -29,7 +29,7 @@ class Examples:
 def examples_of(data: Dataset, split: str | None = None, limit: int | None = None) -> Examples:
     """The examples of a split, by default of the test split if there is one; the first `limit`."""
     if split == "test" and data.test_labels is None:
-        raise BadInput(f"{data.name} has no test examples; use --split train")
+        raise DataError(f"{data.name} has no test examples; use --split train")
     if split != "train" and data.test_inputs is not None and data.test_labels is not None:
         inputs, labels, name = data.test_inputs, data.test_labels, "test"
     else:

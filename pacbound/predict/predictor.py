@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from pacbound.data import Dataset
-from pacbound.errors import BadInput
+from pacbound.errors import CheckpointError
 from pacbound.files import file_digest
 from pacbound.networks.stochastic import StochasticNetwork
 from pacbound.predict.ensemble import Ensemble, ensemble
@@ -126,7 +126,7 @@ def load_finished(path: Path) -> Checkpoint:
     """A checkpoint whose training is over."""
     checkpoint = Checkpoint.load(path)
     if checkpoint.training is not None:
-        raise BadInput(
+        raise CheckpointError(
             f"{path} is not finished: it is at epoch {checkpoint.epoch} of its training; "
             "continue it with pacbound train … --resume"
         )

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from pacbound.errors import BadInput
+from pacbound.errors import DataError
 from pacbound.networks.alignment import bilinear
 
 __all__ = ["rotated"]
@@ -22,7 +22,7 @@ def rotated(image: NDArray[np.float32], degrees: Sequence[float]) -> NDArray[np.
         image: (height, width) or (channels, height, width)
     """
     if image.ndim not in (2, 3):
-        raise BadInput(f"only images can be rotated; these inputs have shape {image.shape}")
+        raise DataError(f"only images can be rotated; these inputs have shape {image.shape}")
     height, width = image.shape[-2:]
     channels = image.reshape(-1, height, width).astype(np.float64)
     up, right = (height - 1) / 2, (width - 1) / 2

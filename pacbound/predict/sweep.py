@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pacbound.data import as_floats
-from pacbound.errors import BadInput
+from pacbound.errors import DataError
 from pacbound.predict.entropy import Entropies, entropy
 from pacbound.predict.examples import Examples
 from pacbound.predict.predictor import Predictor
@@ -54,7 +54,7 @@ def position_of(examples: Examples, label: int, index: int) -> int:
     """Where the example number `index` (from 0) of a class is."""
     places = np.flatnonzero(examples.labels == label)
     if index >= len(places):
-        raise BadInput(
+        raise DataError(
             f"the {examples.split} examples of {examples.data} have {len(places)} of class "
             f"{label}, so none with index {index}"
         )

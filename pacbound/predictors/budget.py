@@ -16,7 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Context, Decimal, InvalidOperation, localcontext
 
-from pacbound.errors import BadInput
+from pacbound.errors import SettingError
 
 __all__ = ["ClaimShare", "Shares", "divide", "parse_delta"]
 
@@ -50,11 +50,11 @@ def parse_delta(text: str) -> Decimal:
     try:
         delta = Decimal(text)
     except InvalidOperation as error:
-        raise BadInput(f"delta must be a number between 0 and 0.5, not '{text}'") from error
+        raise SettingError(f"delta must be a number between 0 and 0.5, not '{text}'") from error
     if not delta.is_finite() or not 0 < 2 * delta < 1:
-        raise BadInput(f"delta must be above 0 and below 0.5, not {text}")
+        raise SettingError(f"delta must be above 0 and below 0.5, not {text}")
     if delta < Decimal("1e-15") or len(delta.as_tuple().digits) > 15:
-        raise BadInput(f"delta must be at least 1e-15 and have at most 15 digits, not {text}")
+        raise SettingError(f"delta must be at least 1e-15 and have at most 15 digits, not {text}")
     return delta
 
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from pacbound.certificate.format import Claim
 from pacbound.data.digests import costs_digest
-from pacbound.errors import BadInput, unknown_name
+from pacbound.errors import FileError, SettingError, unknown_name
 
 __all__ = ["CLAIMS", "Asked", "Costs", "Wanted", "asked", "read_costs", "read_groups"]
 
@@ -33,12 +33,12 @@ class Costs:
 
     def __post_init__(self) -> None:
         if not all(len(row) == len(self.matrix) for row in self.matrix):
-            raise BadInput(f"the costs '{self.name}' are not a square matrix of classes")
+            raise SettingError(f"the costs '{self.name}' are not a square matrix of classes")
         for cost in (cost for row in self.matrix for cost in row):
             if not cost.is_finite() or not 0 <= cost <= 1:
-                raise BadInput(f"the cost {cost} of '{self.name}' is not between 0 and 1")
+                raise SettingError(f"the cost {cost} of '{self.name}' is not between 0 and 1")
             if cost != round(cost, DECIMALS):
-                raise BadInput(f"the cost {cost} of '{self.name}' has over {DECIMALS} decimals")
+                raise SettingError(f"the cost {cost} of '{self.name}' has over {DECIMALS} decimals")
 
     @property
     def sha256(self) -> str:
@@ -70,10 +70,10 @@ class Wanted:
             if name not in CLAIMS:
                 raise unknown_name("claim", name, CLAIMS)
         if not (self.claims or self.groups or self.costs):
-            raise BadInput("nothing is to be claimed: give --claims, --groups or --cost")
+            raise SettingError("nothing is to be claimed: give --claims, --groups or --cost")
         for group in set(self.groups):
             if not 1 <= len(group) <= 60 or not group.isprintable() or set(group) & set("“”"):
-                raise BadInput(
+                raise SettingError(
                     f"the group {group!r:.80} cannot be named: give 1 to 60 printable characters"
                 )
 
@@ -130,7 +130,7 @@ def asked(
         found.append(Asked("all", members=everyone))
     if wanted.costs is not None:
         if len(wanted.costs.matrix) != classes:
-            raise BadInput(
+            raise SettingError(
                 f"the costs '{wanted.costs.name}' are for {len(wanted.costs.matrix)} classes; "
                 f"the data has {classes}"
             )
@@ -146,7 +146,9 @@ def asked(
         for group in sorted(set(groups)):
             found.append(Asked("group", group=group, members=np.flatnonzero(named == group)))
     if len(found) > 2001:
-        raise BadInput(f"{len(found)} claims are more than the 2001 that a certificate may have")
+        raise SettingError(
+            f"{len(found)} claims are more than the 2001 that a certificate may have"
+        )
     return found
 
 
@@ -156,9 +158,9 @@ def read_costs(path: Path) -> Costs:
         with path.open(encoding="utf-8-sig", newline="") as stream:
             rows = [[Decimal(cell.strip()) for cell in row] for row in csv.reader(stream) if row]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise BadInput(f"cannot read the costs in {path}: {error}") from error
+        raise FileError(f"cannot read the costs in {path}: {error}") from error
     except InvalidOperation as error:
-        raise BadInput(
+        raise SettingError(
             f"{path} must have numbers alone: costs by true and predicted class"
         ) from error
     return Costs(path.stem[:60], tuple(map(tuple, rows)))
@@ -175,13 +177,17 @@ def read_groups(source: str, data: str) -> tuple[str, ...]:
         try:
             values = np.load(source, allow_pickle=False)
         except (OSError, ValueError) as error:
-            raise BadInput(f"cannot read the groups in {source}: {error}") from error
+            raise FileError(f"cannot read the groups in {source}: {error}") from error
         if values.ndim != 1 or values.dtype.kind not in "iubU":
-            raise BadInput(f"{source} must be an array of texts or whole numbers, one per example")
+            raise SettingError(
+                f"{source} must be an array of texts or whole numbers, one per example"
+            )
         return tuple(map(str, values.tolist()))
     path = Path(data)
     if path.suffix != ".csv" or not path.is_file():
-        raise BadInput(f"--groups {source}: the data is no CSV file; give the groups as FILE.npy")
+        raise SettingError(
+            f"--groups {source}: the data is no CSV file; give the groups as FILE.npy"
+        )
     with path.open(encoding="utf-8-sig", newline="") as stream:
         rows = csv.DictReader(stream, skipinitialspace=True)
         names = [name.strip() for name in rows.fieldnames or []]

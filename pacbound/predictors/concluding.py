@@ -28,7 +28,7 @@ from pacbound.certificate.format import (
     Prior,
     Tried,
 )
-from pacbound.errors import BadInput, unknown_name
+from pacbound.errors import SettingError, unknown_name
 from pacbound.predictors.base import Observed, Paid, Predictor, factor_of
 from pacbound.predictors.evidence import tail_nats
 from pacbound.predictors.words import sentence
@@ -57,7 +57,9 @@ def new_ledger(
         place: This one's place in the order of making, where no number was declared.
     """
     if place is not None and certificates != 1:
-        raise BadInput("give the number of certificates, or the place of this one, but not both")
+        raise SettingError(
+            "give the number of certificates, or the place of this one, but not both"
+        )
     for name, value, least in (
         ("candidates", candidates, 1),
         ("looks", looks, 0),
@@ -65,7 +67,7 @@ def new_ledger(
         ("place", place or 1, 1),
     ):
         if value < least:
-            raise BadInput(f"{name} must be at least {least}, not {value}")
+            raise SettingError(f"{name} must be at least {least}, not {value}")
     counted = "declared" if place is None else "place"
     number = certificates if place is None else place
     return Ledger(
@@ -95,7 +97,7 @@ def ensure_claimable(predictor: Predictor, claims: Sequence[Any]) -> None:
     for claim in claims:
         if claim.subject not in predictor.subjects.get(claim.loss, ()):
             what = "costs" if claim.loss == "cost" else f"the error given the {claim.subject}"
-            raise BadInput(
+            raise SettingError(
                 f"{what} cannot be claimed for {predictor.name}; for --predictor draw or fixed it "
                 "can"
             )
@@ -105,7 +107,7 @@ def ensure_inequality(predictor: Predictor, inequality: str) -> None:
     """Refuse an inequality that does not hold for a predictor."""
     if inequality and inequality not in predictor.inequalities:
         if inequality in ALSO_NAMES:
-            raise BadInput(
+            raise SettingError(
                 f"inequality {inequality} is not for {predictor.name}: choose from "
                 f"{', '.join(predictor.inequalities)}"
             )
@@ -135,10 +137,10 @@ def conclude(
     chosen = inequality or ruled
     validated = prior.validation is not None and prior.validation.examples > 0
     if chosen == "catoni" and not validated:
-        raise BadInput("inequality catoni needs a prior with a validation part: it fixes its λ")
+        raise SettingError("inequality catoni needs a prior with a validation part: it fixes its λ")
     selected = "rule" if chosen == ruled else "candidate" if seen else "beforehand"
     if selected == "candidate" and ledger.user.candidates < 2:
-        raise BadInput(
+        raise SettingError(
             "an inequality that was selected after both were seen is a further candidate: declare "
             "--candidates 2 or more"
         )

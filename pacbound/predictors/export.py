@@ -23,7 +23,7 @@ from torch import Tensor, nn
 
 from pacbound.certificate.format import Certificate
 from pacbound.data import Dataset
-from pacbound.errors import BadInput
+from pacbound.errors import CheckpointError, FileError, MissingDependency, SettingError
 from pacbound.files import ensure_writable, write_whole
 from pacbound.networks.digests import tensors_digest
 from pacbound.networks.input_map import InputMap
@@ -53,10 +53,10 @@ def description_path(target: Path) -> Path:
 def ensure_exportable(target: Path) -> None:
     """Refuse a kind or a place of file that cannot be written, before any work."""
     if target.suffix not in (".pt", ".onnx"):
-        raise BadInput(f"cannot export to {target}: give a name that ends in .pt or .onnx")
+        raise SettingError(f"cannot export to {target}: give a name that ends in .pt or .onnx")
     needed = ("onnx", "onnxscript")
     if target.suffix == ".onnx" and not all(map(importlib.util.find_spec, needed)):
-        raise BadInput("--export to .onnx needs packages: pip install 'pacbound[onnx]'")
+        raise MissingDependency("--export to .onnx needs packages: pip install 'pacbound[onnx]'")
     for path in (target, description_path(target)):
         ensure_writable(path)
 
@@ -88,11 +88,13 @@ def export_network(
     ensure_exportable(target)
     evidence = certificate.evidence
     if evidence is None or evidence.weights_sha256 is None:
-        raise BadInput("only one drawn network can be exported: certify with --predictor draw")
+        raise SettingError("only one drawn network can be exported: certify with --predictor draw")
     network, settings = network_drawn(checkpoint_path, data, module)
     weights = {name: value.detach() for name, value in network.named_parameters()}
     if tensors_digest(weights) != evidence.weights_sha256:
-        raise BadInput(f"{checkpoint_path} and {data.name} do not give the certificate's network")
+        raise CheckpointError(
+            f"{checkpoint_path} and {data.name} do not give the certificate's network"
+        )
     if target.suffix == ".pt":
         write_whole(target, lambda stream: torch.save(weights, stream))
     else:
@@ -170,11 +172,11 @@ def load_exported(
     try:
         description = json.loads(description_path(target).read_bytes())
     except (OSError, ValueError, RecursionError) as error:
-        raise BadInput(f"cannot read {target} and its description: {error}") from error
+        raise FileError(f"cannot read {target} and its description: {error}") from error
     weights = read_tensors(target, "network of pacbound")
     if not isinstance(description, dict) or description.get("format") != FORMAT:
-        raise BadInput(f"{description_path(target)} is not of the format {FORMAT}")
-    other = BadInput(f"{target} is not the network that {description_path(target)} describes")
+        raise FileError(f"{description_path(target)} is not of the format {FORMAT}")
+    other = FileError(f"{target} is not the network that {description_path(target)} describes")
     try:
         if tensors_digest(weights) != description["weights_sha256"]:
             raise other
@@ -188,7 +190,7 @@ def load_exported(
             raise other
         kinds = [v.dtype == torch.float32 and torch.isfinite(v).all() for v in weights.values()]
         if not all(kinds):
-            raise BadInput(f"{target} is not of finite float32 numbers")
+            raise FileError(f"{target} is not of finite float32 numbers")
     except (AttributeError, KeyError, TypeError, RuntimeError, OverflowError) as error:
         raise other from error
     network = plain_network(settings, shape, classes, module)

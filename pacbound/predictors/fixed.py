@@ -26,7 +26,7 @@ from pacbound.certificate.format import (
 )
 from pacbound.data.copies import ALLOWED_PERCENT
 from pacbound.data.digests import ExampleDigests, count_duplicates, data_digest, groups_digest
-from pacbound.errors import BadInput
+from pacbound.errors import DataError
 from pacbound.predictors.base import Observed, Paid, Predictor, Situation, Term
 from pacbound.predictors.draw import DRAW, upper_limit
 from pacbound.predictors.waterfall import code_parts, steps
@@ -133,21 +133,21 @@ def fixed_certificate(
     wanted = wanted or Wanted()
     truth, given = np.asarray(labels, np.int64), np.asarray(predictions, np.int64)
     if truth.ndim != 1 or truth.shape != given.shape or not len(truth):
-        raise BadInput(
+        raise DataError(
             f"labels of shape {truth.shape} and predictions of shape {given.shape} do not go "
             "together: give one of each for every example"
         )
     if truth.min() < 0 or max(truth.max(), given.max()) >= classes:
-        raise BadInput(f"labels and predictions must be classes from 0 to {classes - 1}")
+        raise DataError(f"labels and predictions must be classes from 0 to {classes - 1}")
     duplicates = 0 if copies == "unknown" else count_duplicates(digests)
     if copies == "counted" and 100 * duplicates > ALLOWED_PERCENT * len(truth):
-        raise BadInput(
+        raise DataError(
             f"{duplicates} of the {len(truth)} examples are exact copies of others: remove them, "
             "or declare them with --copies independent"
         )
     groups: Sequence[str] = wanted.groups
     if len(groups) not in (0, len(truth)):
-        raise BadInput(f"{len(groups)} groups are given for {len(truth)} examples")
+        raise DataError(f"{len(groups)} groups are given for {len(truth)} examples")
     claims = asked(wanted, truth, classes, groups)
     shares = divide(delta, len(claims), sampled=False, sampled_kl=False)
     possible = given[:, None] == np.arange(classes)

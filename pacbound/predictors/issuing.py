@@ -30,7 +30,7 @@ from pacbound.certificate.format import (
 from pacbound.data import Dataset
 from pacbound.data.copies import refuse_copies
 from pacbound.data.digests import groups_digest
-from pacbound.errors import BadInput, unknown_name
+from pacbound.errors import CheckpointError, SettingError, unknown_name
 from pacbound.networks.digests import tensors_digest
 from pacbound.predictors import PREDICTORS
 from pacbound.predictors.base import Predictor, Situation, factor_of
@@ -222,20 +222,22 @@ def _refuse(checkpoint: Checkpoint, data: Dataset, request: Request) -> None:
     """What cannot be certified, before any work."""
     settings, learned = checkpoint.settings, checkpoint.learned_prior
     if request.predictor == "fixed" and learned is None:
-        raise BadInput(
+        raise SettingError(
             "--predictor fixed certifies the centre of a learned prior: this prior did not learn"
         )
     if settings.posterior == "point" and request.predictor != "fixed":
-        raise BadInput("a point has no noise: its KL to any prior is infinite, so is its bound")
+        raise SettingError("a point has no noise: its KL to any prior is infinite, so is its bound")
     if settings.batch_norm:
-        raise BadInput("batch normalisation learns statistics of the data outside the posterior")
+        raise SettingError(
+            "batch normalisation learns statistics of the data outside the posterior"
+        )
     if settings.recipe not in RECIPES:
-        raise BadInput(
+        raise SettingError(
             f"recipe '{settings.recipe}' is not on the certificates' list of recipes; train with "
             "one that is, such as table or module"
         )
     if learned is not None and checkpoint.data["sha256"] != data.sha256:
-        raise BadInput(
+        raise CheckpointError(
             f"the checkpoint's prior learned from a part of other data than this {data.name}; "
             "nothing says that the examples here are not among those"
         )
@@ -245,7 +247,7 @@ def _counted_groups(wanted: Wanted, data: Dataset, split: Split) -> list[str]:
     if not wanted.groups:
         return []
     if len(wanted.groups) != data.m:
-        raise BadInput(f"{len(wanted.groups)} groups are given for {data.m} examples")
+        raise SettingError(f"{len(wanted.groups)} groups are given for {data.m} examples")
     return [wanted.groups[place] for place in split.counted.tolist()]
 
 
@@ -308,25 +310,27 @@ def posterior_of(
     """The checkpoint's network and the prior's centre, made anew and compared with its digest."""
     learned = checkpoint.learned_prior
     if checkpoint.data["sha256"] != data.sha256 and not allow_other_data:
-        raise BadInput(
+        raise CheckpointError(
             f"the checkpoint was trained on other data than this {data.name} (its sha256 begins "
             f"{data.sha256[:12]}, not {checkpoint.data['sha256'][:12]}); --allow-other-data "
             "certifies on it all the same"
         )
     described = (checkpoint.data["classes"], tuple(checkpoint.data["input_shape"]))
     if described != (data.classes, data.input_shape):
-        raise BadInput(
+        raise CheckpointError(
             f"the checkpoint is for {described[0]} classes and inputs of shape {described[1]}; "
             f"{data.name} has {data.classes} and {data.input_shape}"
         )
     settings = checkpoint.settings
     if (settings.prior_fraction > 0) != (learned is not None):
-        raise BadInput("the checkpoint's settings and its prior differ on whether it was learned")
+        raise CheckpointError(
+            "the checkpoint's settings and its prior differ on whether it was learned"
+        )
     ensure_sizes(checkpoint, module)
     problem = build(settings, data, module, learned)
     if problem.prior_sha256 != checkpoint.prior_sha256:
         made = f"prior's seed {settings.prior_seed} does" if learned is None else "weights do"
-        raise BadInput(
+        raise CheckpointError(
             f"the {made} not give the prior that the checkpoint records: its digest differs"
         )
     restore_posterior(problem.network, checkpoint.posterior)
@@ -345,7 +349,9 @@ def replay_prior(
     """
     recorded = checkpoint.learned_prior
     if recorded is None:
-        raise BadInput("there is no prior to train again: the checkpoint's did not learn from data")
+        raise SettingError(
+            "there is no prior to train again: the checkpoint's did not learn from data"
+        )
     part = split_of(checkpoint.settings, data).learned_data(data)
     again = learn_prior(
         checkpoint.settings,

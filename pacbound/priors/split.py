@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from pacbound.data import Dataset
 from pacbound.data.digests import ExampleDigests, numbered
-from pacbound.errors import BadInput
+from pacbound.errors import SettingError
 from pacbound.recipes import Settings
 
 __all__ = ["Split", "split_of", "split_order"]
@@ -35,9 +35,9 @@ class Split:
     def __post_init__(self) -> None:
         both = np.concatenate([self.learned, self.counted])
         if len(np.intersect1d(self.learned, self.counted)):
-            raise BadInput("an example that the prior learned from must not be counted")
+            raise SettingError("an example that the prior learned from must not be counted")
         if not np.array_equal(np.sort(both), np.arange(self.examples)):
-            raise BadInput("a split must have every example once")
+            raise SettingError("a split must have every example once")
 
     def learned_data(self, data: Dataset) -> Dataset:
         """What the prior may see: no counted example, and no test."""
@@ -58,7 +58,7 @@ def split_of(settings: Settings, data: Dataset) -> Split:
     exact = Fraction(str(settings.prior_fraction)) * data.m
     size = math.floor(exact + Fraction(1, 2))
     if settings.prior_fraction and not 0 < size < data.m:
-        raise BadInput(
+        raise SettingError(
             f"prior_fraction {settings.prior_fraction} of {data.m} examples leaves one part empty"
         )
     order = split_order(data.digests, settings.split_seed)

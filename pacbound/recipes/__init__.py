@@ -11,7 +11,7 @@ from typing import Any
 
 import yaml
 
-from pacbound.errors import BadInput, unknown_name
+from pacbound.errors import SettingError, unknown_name
 from pacbound.recipes.settings import Settings
 
 __all__ = ["Settings", "lineage", "parse_override", "recipe", "recipe_names", "recipe_text"]
@@ -91,11 +91,11 @@ def parse_override(text: str) -> tuple[str, Any]:
     """`key=value` with the value read as YAML."""
     key, equals, value = text.partition("=")
     if not equals or not key.strip():
-        raise BadInput(f"'{text}' is not of the form key=value")
+        raise SettingError(f"'{text}' is not of the form key=value")
     try:
         parsed = yaml.safe_load(value)
     except yaml.YAMLError as error:
-        raise BadInput(f"the value of '{key}' cannot be read: {value!r}") from error
+        raise SettingError(f"the value of '{key}' cannot be read: {value!r}") from error
     if isinstance(parsed, str):  # YAML takes 1e-5 for a text; no setting means that by it
         with suppress(ValueError):
             parsed = float(parsed)

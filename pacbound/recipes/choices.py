@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import Any
 
 from pacbound.bounds.codes import LISTS, TUPLES
-from pacbound.errors import BadInput
+from pacbound.errors import SettingError
 from pacbound.recipes.settings import Settings
 
 __all__ = ["prior_choices", "prior_kind"]
@@ -42,12 +42,12 @@ def prior_choices(settings: Settings) -> dict[str, Any]:
     chosen = {name: values[name] for name in TUPLES[prior_kind(settings)]}
     for name, value in chosen.items():
         if name in LISTS and value not in LISTS[name]:
-            raise BadInput(
+            raise SettingError(
                 f"the prior cannot be paid for: {name} {value} is not on its list, "
                 f"{', '.join(LISTS[name])}"
             )
         if name in ("seed", "split_seed") and value > MOST:
-            raise BadInput(f"the prior cannot be paid for: {name} {value} is above {MOST}")
+            raise SettingError(f"the prior cannot be paid for: {name} {value} is above {MOST}")
     return chosen
 
 

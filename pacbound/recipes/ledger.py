@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from pacbound.errors import BadInput
+from pacbound.errors import SettingError
 from pacbound.recipes.settings import Settings
 
 __all__ = ["Tried", "recipe_ledger"]
@@ -27,7 +27,7 @@ class Tried:
 
     def __post_init__(self) -> None:
         if self.candidates < 1 or self.looks < 0:
-            raise BadInput("candidates must be 1 or more, looks 0 or more")
+            raise SettingError("candidates must be 1 or more, looks 0 or more")
 
     def __add__(self, other: Tried) -> Tried:
         """Both: their nats add up."""

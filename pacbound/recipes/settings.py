@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import MISSING, asdict, dataclass, fields
 from typing import Any
 
-from pacbound.errors import BadInput, unknown_name
+from pacbound.errors import SettingError, unknown_name
 
 __all__ = ["Settings", "allowed"]
 
@@ -121,25 +121,31 @@ class Settings:
     def __post_init__(self) -> None:
         for name, (valid, expected) in _RULES.items():
             if not valid(getattr(self, name)):
-                raise BadInput(f"setting {name} must be {expected}, not {getattr(self, name)!r}")
+                raise SettingError(
+                    f"setting {name} must be {expected}, not {getattr(self, name)!r}"
+                )
         if self.linear_epochs and self.posterior != "k-nonlinear":
-            raise BadInput("setting linear_epochs is for k-nonlinear: other posteriors are linear")
+            raise SettingError(
+                "setting linear_epochs is for k-nonlinear: other posteriors are linear"
+            )
         if self.posterior == "point" and self.prior_variance != "fixed":
-            raise BadInput("a point has no noise, so no bound: it is for variational inference")
+            raise SettingError("a point has no noise, so no bound: it is for variational inference")
         if self.objective == "elbo" and self.prior_fraction:
-            raise BadInput("a learned prior is for bounds: variational inference has its own prior")
+            raise SettingError(
+                "a learned prior is for bounds: variational inference has its own prior"
+            )
         if self.batch_norm and self.prior_fraction:
-            raise BadInput(
+            raise SettingError(
                 "setting batch_norm is not for a learned prior: no certificate allows it"
             )
         if self.batch_norm and self.network != "vgg":
-            raise BadInput("setting batch_norm is for vgg")
+            raise SettingError("setting batch_norm is for vgg")
         if self.network == "module" and self.hidden:
-            raise BadInput("setting hidden is not for a module of your own: it has its layers")
+            raise SettingError("setting hidden is not for a module of your own: it has its layers")
         if self.network != "module" and (self.model or self.structure):
-            raise BadInput(f"a model of your own needs network module, not {self.network}")
+            raise SettingError(f"a model of your own needs network module, not {self.network}")
         if self.network == "lenet" and len(self.hidden) != 3:
-            raise BadInput(
+            raise SettingError(
                 "setting hidden must have three sizes for lenet, such as [20, 50, 500]: "
                 "kernels of both convolutions, then dense units"
             )
@@ -150,7 +156,7 @@ class Settings:
         names = [field.name for field in fields(cls)]
         for key in values:
             if key == "trials":
-                raise BadInput(
+                raise SettingError(
                     "there is no setting trials: declare what was tried with certify --candidates "
                     "N (listed before the first look) or certify --looks N (adaptive)"
                 )
@@ -159,7 +165,7 @@ class Settings:
         needed = [field.name for field in fields(cls) if field.default is MISSING]
         missing = [name for name in needed if name not in values]
         if missing:
-            raise BadInput(f"the settings lack {', '.join(missing)}")
+            raise SettingError(f"the settings lack {', '.join(missing)}")
         converted = dict(values)
         for field in fields(cls):
             if field.name not in converted:

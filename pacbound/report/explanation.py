@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from pacbound.bounds import chernoff
 from pacbound.certificate.format import Certificate, Claim
-from pacbound.errors import BadInput
+from pacbound.errors import CertificateError
 from pacbound.printable import printable
 from pacbound.report.ledger import ledger_in_words
 from pacbound.report.percent import percent_up
@@ -47,7 +47,7 @@ class Explanation:
 
 
 def explain(certificate: Certificate) -> Explanation:
-    """The explanation of a certificate; BadInput if its figures are out of range.
+    """The explanation of a certificate; PacboundError if its figures are out of range.
 
     Whether the claims hold is for the checker to say: this one takes the figures as they are.
     """
@@ -69,7 +69,7 @@ def explain(certificate: Certificate) -> Explanation:
         TypeError,
         ValueError,
     ) as error:
-        raise BadInput(f"the certificate's figures cannot be explained: {error}") from error
+        raise CertificateError(f"the certificate's figures cannot be explained: {error}") from error
 
 
 def claim_line(claim: Claim) -> ClaimLine:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pacbound.errors import BadInput
+from pacbound.errors import FileError, MissingDependency
 from pacbound.files import ensure_writable, write_whole
 from pacbound.printable import printable
 
@@ -37,9 +37,11 @@ def literal(text: str) -> str:
 def ensure_drawable(path: Path) -> None:
     """Refuse a figure that could not be made or written."""
     if path.suffix.removeprefix(".").lower() not in FORMATS:
-        raise BadInput(f"cannot draw {path}: a figure ends in .svg, .png or .pdf")
+        raise FileError(f"cannot draw {path}: a figure ends in .svg, .png or .pdf")
     if importlib.util.find_spec("matplotlib") is None:
-        raise BadInput("figures need matplotlib; install it with: pip install 'pacbound[plots]'")
+        raise MissingDependency(
+            "figures need matplotlib; install it with: pip install 'pacbound[plots]'"
+        )
     ensure_writable(path)
 
 

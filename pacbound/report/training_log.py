@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from pacbound.certificate.format import Certificate
-from pacbound.errors import BadInput
+from pacbound.errors import FileError, PacboundError
 from pacbound.training.log import log_path
 from pacbound.verification import model_digest
 
@@ -96,7 +96,7 @@ class TrainingLog:
 
 
 def read_training_log(path: Path | str) -> TrainingLog:
-    """The log in a file; BadInput, with the line's number, for what is not a log.
+    """The log in a file; PacboundError, with the line's number, for what is not a log.
 
     An unfinished last line is one that is being written, and is left out. An epoch that was made
     again, after a run was resumed, replaces what was logged from there on.
@@ -105,7 +105,7 @@ def read_training_log(path: Path | str) -> TrainingLog:
     try:
         content = path.read_bytes()
     except OSError as error:
-        raise BadInput(f"cannot read {path}: {error.strerror or error}") from error
+        raise FileError(f"cannot read {path}: {error.strerror or error}") from error
     *lines, last = content.split(b"\n")
     rows: list[Epoch] = []
     for number, line in enumerate(lines, 1):
@@ -130,12 +130,12 @@ def _epoch(line: bytes, where: str) -> Epoch:
     try:
         record = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise BadInput(f"{where}: not JSON, so not a training log ({error})") from error
+        raise FileError(f"{where}: not JSON, so not a training log ({error})") from error
     if not isinstance(record, dict):
-        raise BadInput(f"{where}: not an object, so not a training log")
+        raise FileError(f"{where}: not an object, so not a training log")
     epoch, phase = record.get("epoch"), record.get("phase", "bound")
     if type(epoch) is not int or epoch < 0 or not isinstance(phase, str):
-        raise BadInput(f"{where}: no epoch and its phase, so not a training log")
+        raise FileError(f"{where}: no epoch and its phase, so not a training log")
     figures: dict[str, Any] = {}
     for name in SERIES:
         figures[name] = _number(record.get(name), f"{where}: {name}")
@@ -143,7 +143,7 @@ def _epoch(line: bytes, where: str) -> Epoch:
         figures[name] = _numbers(record.get(name), f"{where}: {name}")
     before = _number(record.get("prior_seconds", 0.0), f"{where}: prior_seconds")
     if not (0 <= figures["seconds"] < math.inf and 0 <= before < math.inf):
-        raise BadInput(f"{where}: seconds must be a number from 0")
+        raise FileError(f"{where}: seconds must be a number from 0")
     figures["seconds"] += before
     return Epoch(epoch=epoch, phase=phase, prior_seconds=before, **figures)
 
@@ -152,7 +152,7 @@ def _number(value: Any, what: str) -> float:
     if value is None:
         return math.nan
     if type(value) not in (int, float):
-        raise BadInput(f"{what} must be a number, not {str(value)[:40]!r}")
+        raise FileError(f"{what} must be a number, not {str(value)[:40]!r}")
     try:
         return float(value)
     except OverflowError:
@@ -163,7 +163,7 @@ def _numbers(value: Any, what: str) -> tuple[float, ...]:
     if value is None:
         return ()
     if not isinstance(value, list):
-        raise BadInput(f"{what} must be a list of numbers, not {str(value)[:40]!r}")
+        raise FileError(f"{what} must be a list of numbers, not {str(value)[:40]!r}")
     return tuple(_number(item, what) for item in value)
 
 
@@ -195,7 +195,7 @@ def find_training_log(certificate_path: Path | str, certificate: Certificate) ->
 def _is_of(checkpoint: Path, certificate: Certificate) -> bool:
     try:
         return model_digest(checkpoint) == certificate.model.sha256
-    except BadInput:
+    except PacboundError:
         return False
 
 

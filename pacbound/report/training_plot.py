@@ -10,7 +10,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pacbound.errors import BadInput
+from pacbound.errors import FileError
 from pacbound.report.figures import drawing, literal, save_figure
 from pacbound.report.run_summary import CLOSE, best_so_far, summary
 from pacbound.report.training_log import TrainingLog
@@ -73,7 +73,7 @@ def draw_run(log: TrainingLog, path: Path, against: str = "time") -> None:
     _refuse_empty([log])
     panels, (positions, axis_name) = _panels(log), _positions(log, against)
     if not panels:
-        raise BadInput(f"{log.path} has epochs without figures: there is nothing to draw")
+        raise FileError(f"{log.path} has epochs without figures: there is nothing to draw")
     columns = min(2, len(panels))
     rows = math.ceil(len(panels) / columns)
     with drawing():
@@ -138,7 +138,7 @@ def draw_runs(logs: Sequence[TrainingLog], path: Path, against: str = "time") ->
 def _refuse_empty(logs: Sequence[TrainingLog]) -> None:
     for log in logs:
         if not log.rows:
-            raise BadInput(f"{log.path} has no finished epoch: wait for one, or leave it out")
+            raise FileError(f"{log.path} has no finished epoch: wait for one, or leave it out")
 
 
 def _names(logs: Sequence[TrainingLog]) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TypeAlias
 
-from pacbound.errors import BadInput
+from pacbound.errors import SettingError
 
 __all__ = ["FIGURE", "Shape", "ensure_simulable", "parse_shape", "shape_name"]
 
@@ -33,7 +33,7 @@ def parse_shape(text: str) -> Shape:
     try:
         shape = tuple(int(size) for size in text.replace("×", "x").split("x"))
     except ValueError:
-        raise BadInput(f"{text!r} is no shape; write it like 3x4 or 2x3x4") from None
+        raise SettingError(f"{text!r} is no shape; write it like 3x4 or 2x3x4") from None
     ensure_simulable(shape)
     return shape
 
@@ -41,9 +41,9 @@ def parse_shape(text: str) -> Shape:
 def ensure_simulable(shape: Shape) -> None:
     """Refuse what is no matrix or tensor, or too large for dense targets."""
     if len(shape) < 2 or min(shape) < 2:
-        raise BadInput(f"{shape_name(shape)} is no matrix or tensor with modes of 2 or more")
+        raise SettingError(f"{shape_name(shape)} is no matrix or tensor with modes of 2 or more")
     if math.prod(shape) > MOST_ENTRIES:
-        raise BadInput(
+        raise SettingError(
             f"{shape_name(shape)} has {math.prod(shape)} entries; choose at most {MOST_ENTRIES}"
         )
 

@@ -103,7 +103,7 @@ class Table(Protocol):
     threads: int | None  # for each cell; None for its share of the cores
 
     def cells(self, selection: Selection) -> list[Any]:
-        """The chosen cells; BadInput for an unknown name or setting."""
+        """The chosen cells; PacboundError for an unknown name or setting."""
 
     def rows(self, cells: Sequence[Any], root: Path) -> list[Row]:
         """What the cells' files say, beside the paper's figures."""

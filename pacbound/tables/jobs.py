@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 
-from pacbound.errors import BadInput
+from pacbound.errors import PacboundError
 from pacbound.tables.cell import Cell, Progress
 from pacbound.tables.place import Busy, Place
 from pacbound.workers.child import Orders, Send, in_one_line
@@ -37,7 +37,7 @@ class RunCell:
             send({"event": "busy"})
         except Exception as error:
             send({"event": "failed", "reason": in_one_line(error)})
-            if not isinstance(error, BadInput):
+            if not isinstance(error, PacboundError):
                 traceback.print_exc()
 
     def _run(self, send: Send) -> None:

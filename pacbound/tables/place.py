@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from pacbound.errors import BadInput
+from pacbound.errors import FileError, PacboundError
 from pacbound.files import ensure_writable, write_whole
 from pacbound.tables.cell import Cell
 
@@ -35,7 +35,7 @@ class Place:
         return cls(root / f"{cell.name}-{cell.digest[:12]}")
 
     def make(self) -> None:
-        """Make the folder; BadInput where it cannot be."""
+        """Make the folder; PacboundError where it cannot be."""
         ensure_writable(self.path / LOCK)
 
     @property
@@ -54,7 +54,7 @@ class Place:
         try:
             handle = os.open(self.path / LOCK, os.O_RDWR | os.O_CREAT, 0o666)
         except OSError as error:
-            raise BadInput(f"cannot write {self.path / LOCK}: {error.strerror}") from error
+            raise FileError(f"cannot write {self.path / LOCK}: {error.strerror}") from error
         try:
             while True:
                 try:
@@ -96,13 +96,13 @@ class Place:
         """Remove files of a finished cell that a kill between its last two acts left behind."""
         left = [path for name in names if (path := self.path / name).exists()]
         if left:
-            with suppress(Busy, BadInput, OSError), self.locked():
+            with suppress(Busy, PacboundError, OSError), self.locked():
                 for path in left:
                     path.unlink(missing_ok=True)
 
     def fail(self, reason: str) -> None:
         """Leave the reason for `--show`, if the disk will take it."""
-        with suppress(BadInput):
+        with suppress(PacboundError):
             write_whole(self.path / FAILURE, lambda stream: stream.write(reason.encode()))
 
     def failure(self) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from pacbound.errors import BadInput
+from pacbound.errors import PacboundError
 from pacbound.tables.cell import Cell, Progress
 from pacbound.tables.costs import Costs, makespan
 from pacbound.tables.jobs import ProbeCells, RunCell
@@ -176,7 +176,7 @@ class Pool:
             cell = self.waiting.pop(0)
             try:
                 self._start_one(cell, watcher)
-            except (BadInput, OSError) as error:  # no room for its folder, as a rule
+            except (PacboundError, OSError) as error:  # no room for its folder, as a rule
                 self._fail(cell, str(error), watcher)
 
     def _start_one(self, cell: Cell, watcher: Watcher) -> None:

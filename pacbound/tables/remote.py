@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from pacbound.errors import BadInput
+from pacbound.errors import WorkerError
 from pacbound.files import write_whole
 from pacbound.tables.cell import Cell
 from pacbound.tables.jobs import RunCell
@@ -41,7 +41,7 @@ def run_there(cell: Cell, files: Files, threads: int, topic: str) -> tuple[Event
         if event["event"] == "progress":
             state = worker.state.tasks.get(task)
             if state is None or state.state == "cancelled":
-                raise BadInput("nobody waits for it any more")
+                raise WorkerError("nobody waits for it any more")
             worker.log_event(topic, dict(event))
         else:
             outcome = event
@@ -130,7 +130,9 @@ class RemoteCell:
                 for name in sent.keys() - files.keys():  # what the result made needless there
                     (self._place.path / name).unlink(missing_ok=True)
                 return outcome
-            raise BadInput("the cluster lost it again and again; are its workers short of memory?")
+            raise WorkerError(
+                "the cluster lost it again and again; are its workers short of memory?"
+            )
         finally:
             if is_there(self._client):
                 self._client.unsubscribe_topic(topic)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pacbound.errors import BadInput, unknown_name
+from pacbound.errors import SettingError, unknown_name
 
 __all__ = ["BANDITS_ONLY", "Selection", "chosen", "refuse_overrides"]
 
@@ -27,7 +27,7 @@ class Selection:
     playing: Mapping[str, int] | None = None  # seeds, first_seed, steps
 
     def refuse(self, *options: str) -> None:
-        """BadInput for what was chosen of these options, which the table has not."""
+        """PacboundError for what was chosen of these options, which the table has not."""
         given = {
             "network": self.networks,
             "objective": self.objectives,
@@ -38,7 +38,7 @@ class Selection:
         }
         for option in options:
             if given.get(option):
-                raise BadInput(f"this table has no --{option.replace('_', '-')}")
+                raise SettingError(f"this table has no --{option.replace('_', '-')}")
 
 
 def chosen(kind: str, names: Sequence[str], valid: Iterable[str]) -> list[str]:
@@ -55,4 +55,4 @@ def refuse_overrides(overrides: Mapping[str, Any]) -> None:
     for name in ("posterior", "objective", "recipe"):
         if name in overrides:
             option = "network" if name == "recipe" else name
-            raise BadInput(f"the table's cells differ in {name}; choose with --{option}")
+            raise SettingError(f"the table's cells differ in {name}; choose with --{option}")

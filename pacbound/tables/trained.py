@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from pacbound.data import catalogue
-from pacbound.errors import BadInput
+from pacbound.errors import PacboundError
 from pacbound.files import file_digest, write_whole
 from pacbound.recipes import Settings
 from pacbound.tables.cell import Measured, Progress, Report, Verdict
@@ -195,7 +195,7 @@ def _readable(path: Path) -> Checkpoint | None:
 
     try:
         return Checkpoint.load(path)
-    except BadInput:
+    except PacboundError:
         return None
 
 

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from pacbound.errors import BadInput
+from pacbound.errors import DataError
 from pacbound.seeds import Noise
 
 __all__ = ["augmented"]
@@ -20,7 +20,7 @@ def augmented(kind: str, images: Tensor, source: Noise) -> Tensor:
     if kind == "none":
         return images
     if images.dim() not in (3, 4):
-        raise BadInput(f"augmentation needs images, not inputs of shape {tuple(images.shape[1:])}")
+        raise DataError(f"augmentation needs images, not inputs of shape {tuple(images.shape[1:])}")
     grey = images.dim() == 3
     variants = _VARIANTS[kind](images[:, None] if grey else images, source)
     return variants[:, 0] if grey else variants

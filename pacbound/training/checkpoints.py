@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from pacbound.errors import BadInput
+from pacbound.errors import CheckpointError, PacboundError
 from pacbound.files import write_whole
 from pacbound.networks.stochastic import StochasticNetwork
 from pacbound.posteriors import posterior_named
@@ -66,22 +66,22 @@ class Checkpoint:
         """Read a checkpoint; one that asks for anything but tensors is refused, not run."""
         content = read_tensors(path, "pacbound checkpoint")
         if not isinstance(content, dict) or content.get("format") != FORMAT:
-            raise BadInput(f"{path} is not a pacbound checkpoint of format {FORMAT}")
+            raise CheckpointError(f"{path} is not a pacbound checkpoint of format {FORMAT}")
         expected = FIELDS | {"learned_prior"} & set(content)
         if set(content) != expected:
             odd = ", ".join(sorted(map(str, set(content) ^ expected)))
-            raise BadInput(f"{path}: missing or unknown fields: {printable(odd, LONGEST)}")
+            raise CheckpointError(f"{path}: missing or unknown fields: {printable(odd, LONGEST)}")
         if not isinstance(content["settings"], dict) or not _describes_data(content["data"]):
-            raise BadInput(f"{path}: its settings or its data description cannot be read")
+            raise CheckpointError(f"{path}: its settings or its data description cannot be read")
         posterior = content["posterior"]
         if not _named_tensors(posterior):
-            raise BadInput(f"{path}: its posterior is not a set of named tensors")
+            raise CheckpointError(f"{path}: its posterior is not a set of named tensors")
         if not isinstance(content["epoch"], int) or not isinstance(content["prior_sha256"], str):
-            raise BadInput(f"{path}: its epoch or its prior digest cannot be read")
+            raise CheckpointError(f"{path}: its epoch or its prior digest cannot be read")
         try:
             settings = Settings.from_mapping(content["settings"])
-        except BadInput as error:
-            raise BadInput(f"{path}: {printable(str(error), LONGEST)}") from error
+        except PacboundError as error:
+            raise CheckpointError(f"{path}: {printable(str(error), LONGEST)}") from error
         return cls(
             settings=settings,
             data=content["data"],
@@ -100,18 +100,22 @@ def _learned(content: Any, path: Path) -> LearnedPrior | None:
     kinds = {"center": dict, "variances": tuple, "threads": int, "seconds": float}
     kinds |= {"machine": dict, "validation": tuple}
     if not isinstance(content, dict) or {k: type(v) for k, v in content.items()} != kinds:
-        raise BadInput(f"{path}: its learned prior cannot be read")
+        raise CheckpointError(f"{path}: its learned prior cannot be read")
     if not is_machine_record(content["machine"]):
-        raise BadInput(f"{path}: its learned prior does not say on which machine it was trained")
+        raise CheckpointError(
+            f"{path}: its learned prior does not say on which machine it was trained"
+        )
     if not _is_validation(content["validation"]):
-        raise BadInput(f"{path}: its learned prior has no counts of a validation")
+        raise CheckpointError(f"{path}: its learned prior has no counts of a validation")
     if not 1 <= content["threads"] <= MOST_THREADS:
-        raise BadInput(f"{path}: its learned prior was trained with {content['threads']} threads")
+        raise CheckpointError(
+            f"{path}: its learned prior was trained with {content['threads']} threads"
+        )
     numbers = [float(x) if type(x) is float else math.nan for x in content["variances"]]
     center = content["center"]
     finite = _named_tensors(center) and all(torch.isfinite(x).all() for x in center.values())
     if not finite or not all(0 < x < math.inf for x in numbers):
-        raise BadInput(f"{path}: its learned prior is not of finite tensors and variances")
+        raise CheckpointError(f"{path}: its learned prior is not of finite tensors and variances")
     return LearnedPrior(**content)
 
 
@@ -143,7 +147,9 @@ def ensure_sizes(checkpoint: Checkpoint, module: nn.Module | None = None) -> Non
     settings, data = checkpoint.settings, checkpoint.data
     held = sum(value.numel() for value in checkpoint.posterior.values())
     most = max(held, HARMLESS)
-    absurd = BadInput("the checkpoint's settings ask for a larger network than it has weights for")
+    absurd = CheckpointError(
+        "the checkpoint's settings ask for a larger network than it has weights for"
+    )
     if max(len(settings.hidden), settings.flow_steps) > len(checkpoint.posterior) + 1:
         raise absurd
     shape, classes = tuple(data["input_shape"]), data["classes"]
@@ -174,17 +180,19 @@ def restore_posterior(network: StochasticNetwork, posterior: dict[str, Tensor]) 
     expected = network.state_dict()
     odd = sorted(set(expected) ^ set(posterior))
     if odd:
-        raise BadInput(f"the checkpoint does not fit its recipe: it has or lacks {odd[0]}")
+        raise CheckpointError(f"the checkpoint does not fit its recipe: it has or lacks {odd[0]}")
     for name, value in posterior.items():
         if value.shape != expected[name].shape:
-            raise BadInput(
+            raise CheckpointError(
                 f"the checkpoint does not fit its recipe: {name} has shape "
                 f"{tuple(value.shape)}, not {tuple(expected[name].shape)}"
             )
         if value.dtype != expected[name].dtype:
-            raise BadInput(f"the checkpoint's {name} is {value.dtype}, not {expected[name].dtype}")
+            raise CheckpointError(
+                f"the checkpoint's {name} is {value.dtype}, not {expected[name].dtype}"
+            )
         if not torch.isfinite(value).all():
-            raise BadInput(f"the checkpoint's {name} has NaN or infinite entries")
+            raise CheckpointError(f"the checkpoint's {name} has NaN or infinite entries")
     network.load_state_dict(posterior)
     if flaw := network.flaw():
-        raise BadInput(f"the checkpoint does not make sense: {flaw}")
+        raise CheckpointError(f"the checkpoint does not make sense: {flaw}")

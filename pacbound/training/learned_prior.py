@@ -21,7 +21,7 @@ from torch.func import functional_call
 from torch.nn import functional
 
 from pacbound.data import Dataset
-from pacbound.errors import BadInput
+from pacbound.errors import CheckpointError, TrainingDiverged
 from pacbound.files import write_whole
 from pacbound.networks.digests import tensors_digest
 from pacbound.networks.initializers import prior_center
@@ -140,7 +140,7 @@ class _Run:
     ) -> None:
         aside = math.floor(Fraction(str(settings.prior_validation)) * part.m + Fraction(1, 2))
         if aside >= part.m:
-            raise BadInput(
+            raise CheckpointError(
                 f"prior_validation {settings.prior_validation} leaves no example of {part.m} to "
                 "learn from"
             )
@@ -184,7 +184,7 @@ class _Run:
                 logits = self.network(inputs)
                 loss = functional.cross_entropy(logits, labels)
                 if not math.isfinite(loss.item()):
-                    raise BadInput(
+                    raise TrainingDiverged(
                         f"the prior's training diverged in epoch {epoch}; "
                         "try a smaller prior_learning_rate"
                     )
@@ -269,9 +269,9 @@ class _Run:
         """Continue from a file of the same settings and examples; returns its epoch."""
         content = read_tensors(path, "prior (delete it to train anew)")
         if not isinstance(content, dict) or set(content) != FIELDS:
-            raise BadInput(f"{path} is not a prior: delete it to train anew")
+            raise CheckpointError(f"{path} is not a prior: delete it to train anew")
         if content["format"] != FORMAT or content["identity"] != self.identity:
-            raise BadInput(f"{path} is not the prior of these settings and examples")
+            raise CheckpointError(f"{path} is not the prior of these settings and examples")
         epoch, threads, seconds = (content[name] for name in ("epoch", "threads", "seconds"))
         try:
             if type(epoch) is not int or not 1 <= epoch <= self.settings.prior_epochs:
@@ -287,7 +287,7 @@ class _Run:
             if self.average is not None:
                 self.average.restore(content["average"])
         except ValueError as error:
-            raise BadInput(f"{path} is damaged: {error}; delete it to train anew") from error
+            raise CheckpointError(f"{path} is damaged: {error}; delete it to train anew") from error
         self.threads, self.seconds = threads, seconds
         here, before = machine_record(threads), content["machine"]
         self.machine = before
@@ -301,7 +301,9 @@ def _root_mean_square(center: dict[str, Tensor], layers: list[str]) -> float:
     parts = [v.double() for name, v in center.items() if name.rpartition(".")[0] in layers]
     total = sum(float(part.square().sum()) for part in parts)
     if not total > 0:
-        raise BadInput(f"the prior's layer {layers[0]} learned nothing: try another initializer")
+        raise CheckpointError(
+            f"the prior's layer {layers[0]} learned nothing: try another initializer"
+        )
     return math.sqrt(total / sum(part.numel() for part in parts))
 
 

@@ -8,7 +8,7 @@ import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from pacbound.errors import BadInput
+from pacbound.errors import FileError
 from pacbound.files import write_whole
 
 __all__ = ["EpochRecord", "TrainingLog", "log_path"]
@@ -64,7 +64,7 @@ class TrainingLog:
                 stream.flush()
                 os.fsync(stream.fileno())
         except OSError as error:
-            raise BadInput(f"cannot write {self.path}: {error.strerror or error}") from error
+            raise FileError(f"cannot write {self.path}: {error.strerror or error}") from error
 
     def records(self) -> list[EpochRecord]:
         """The epochs so far."""

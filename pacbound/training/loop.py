@@ -18,7 +18,7 @@ from pacbound.bounds import mcallester
 from pacbound.bounds.bernoulli_kl import bernoulli_kl_inverse
 from pacbound.data import Dataset
 from pacbound.devices import CPU, Arithmetic
-from pacbound.errors import BadInput
+from pacbound.errors import CheckpointError, TrainingDiverged
 from pacbound.memory import keeping_memory
 from pacbound.networks.digests import tensors_digest
 from pacbound.networks.joint_batch_norm import join_batch_norms
@@ -110,9 +110,9 @@ def train(
     if resume:
         saved = Checkpoint.load(path)
         if saved.settings != settings:
-            raise BadInput(f"{path} has other settings: {_difference(saved, settings)}")
+            raise CheckpointError(f"{path} has other settings: {_difference(saved, settings)}")
         if saved.data["sha256"] != data.sha256:
-            raise BadInput(f"{path} was trained on other data than this {data.name}")
+            raise CheckpointError(f"{path} was trained on other data than this {data.name}")
         if saved.training is None:
             return saved
         run.restore(saved)
@@ -176,7 +176,7 @@ class _Run:
         if not (
             ranks.alone or self.own_noise or self.network.regular or settings.weight_draws == 1
         ):
-            raise BadInput(
+            raise CheckpointError(
                 "a module that uses a layer twice cannot share weight_draws among processes: use "
                 "--rank-noise independent, or --set weight_draws=1"
             )
@@ -267,7 +267,7 @@ class _Run:
                 group["lr"] = rate
             surrogate, errors, kl_now, objective = self._step(chosen, source, warm)
             if not math.isfinite(objective):
-                raise BadInput(
+                raise TrainingDiverged(
                     f"training diverged in epoch {epoch} (the objective is {objective}); "
                     "try a smaller learning_rate"
                 )
@@ -321,7 +321,7 @@ class _Run:
         if not self.ranks.same(
             tensors_digest({k: v for k, v in state.items() if isinstance(v, Tensor)})
         ):
-            raise BadInput(
+            raise CheckpointError(
                 f"the processes have different parameters after epoch {epoch}: do all run on the "
                 "same kind of machine, with the same versions and data?"
             )
@@ -408,7 +408,7 @@ class _Run:
             if self.average is not None:
                 self.average.restore(saved.training["average"])
         except ValueError as error:
-            raise BadInput(
+            raise CheckpointError(
                 f"the checkpoint's training state does not fit: {error}; train anew with --force"
             ) from error
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 from torch import Tensor, nn
 
-from pacbound.errors import BadInput
+from pacbound.errors import ModuleError
 from pacbound.networks.input_map import map_inputs
 from pacbound.networks.lenet import lenet
 from pacbound.networks.mlp import mlp
@@ -40,7 +40,7 @@ def plain_network(
     if settings.network == "module":
         return _own_network(settings, module)
     if module is not None:
-        raise BadInput(f"the network is {settings.network}, a built-in one: it takes no module")
+        raise ModuleError(f"the network is {settings.network}, a built-in one: it takes no module")
     if settings.network == "lenet":
         return lenet(input_shape, settings.hidden, classes)
     if settings.network == "vgg":
@@ -51,13 +51,13 @@ def plain_network(
 def _own_network(settings: Settings, module: nn.Module | None) -> nn.Module:
     if module is None:
         name = settings.model or "PACKAGE.MODULE:FACTORY"
-        raise BadInput(
+        raise ModuleError(
             "the network is a module of your own, which is made by running code: say which with "
             f"--model {name}, or give the module in Python"
         )
     own = prepared(module)
     if structure_digest(own) != settings.structure:
-        raise BadInput(
+        raise ModuleError(
             "the module has other layers than the settings say: the digest of its structure "
             f"begins {structure_digest(own)[:12]}, not {settings.structure[:12] or 'with anything'}"
         )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from torch import Tensor, nn
 
 from pacbound.data import Dataset
-from pacbound.errors import BadInput
+from pacbound.errors import CheckpointError
 from pacbound.networks.digests import tensors_digest
 from pacbound.networks.initializers import prior_center
 from pacbound.networks.probe import probe_places, refuse_misbehaviour
@@ -60,7 +60,9 @@ def build(
     if learned is not None:
         shapes = {name: (value.shape, value.dtype) for name, value in plain.named_parameters()}
         if shapes != {name: (value.shape, value.dtype) for name, value in learned.center.items()}:
-            raise BadInput("the learned prior's centre is not of the network of its settings")
+            raise CheckpointError(
+                "the learned prior's centre is not of the network of its settings"
+            )
         center = mean = learned.center
         variances, digest = learned.variances, learned.sha256
         scales = tuple(math.sqrt(variance) for variance in variances)
@@ -75,7 +77,7 @@ def build(
     network = StochasticNetwork(plain, mean, family, scales)
     groups = network.variance_groups(settings.variance_groups)
     if variances is not None and len(variances) != len(groups):
-        raise BadInput("the learned prior must bring one variance for each variance group")
+        raise CheckpointError("the learned prior must bring one variance for each variance group")
     if module is not None:
         few = network_inputs(settings, data.train_inputs[probe_places(data.m)])
         refuse_misbehaviour(plain, few, data.classes)

@@ -13,7 +13,7 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
-from pacbound.errors import BadInput
+from pacbound.errors import WorkerError
 from pacbound.networks.share import Share
 
 __all__ = ["ALONE", "Ranks", "joined", "local_rank", "world_size"]
@@ -57,13 +57,13 @@ class Ranks:
     def refuse_unfit(self, noise_streams: int, m: int, batch: int) -> None:
         """Refuse noise of another number of processes, and batches without a row for each."""
         if noise_streams not in (1, self.count):
-            raise BadInput(
+            raise WorkerError(
                 f"noise_streams={noise_streams} is the noise of as many processes, not of "
                 f"{self.count}: start it with torchrun --nproc-per-node {noise_streams}"
             )
         smallest = min(m % batch or batch, m)
         if smallest < self.count:
-            raise BadInput(
+            raise WorkerError(
                 f"batches of {batch} from {m} examples leave a last one of {smallest}, fewer than "
                 f"the {self.count} processes: choose another batch"
             )
@@ -121,7 +121,7 @@ def world_size() -> int:
         return 1
     size = os.environ["WORLD_SIZE"]
     if not size.isdecimal():
-        raise BadInput(f"the variable WORLD_SIZE, of torchrun, is {size!r}, not a number")
+        raise WorkerError(f"the variable WORLD_SIZE, of torchrun, is {size!r}, not a number")
     return int(size)
 
 
@@ -141,12 +141,12 @@ def joined(device: torch.device) -> Iterator[Ranks]:
         yield ALONE
         return
     if device.type not in BACKENDS:
-        raise BadInput(f"several processes can train on cpu and cuda, not on {device.type}")
+        raise WorkerError(f"several processes can train on cpu and cuda, not on {device.type}")
     try:
         dist.init_process_group(BACKENDS[device.type], timeout=TIMEOUT)
     except (ValueError, RuntimeError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise BadInput(f"the processes of torchrun do not find each other: {reason}") from error
+        raise WorkerError(f"the processes of torchrun do not find each other: {reason}") from error
     ranks = Ranks(dist.get_rank(), dist.get_world_size())
     try:
         yield ranks
@@ -154,7 +154,7 @@ def joined(device: torch.device) -> Iterator[Ranks]:
     except RuntimeError as error:
         if not _is_lost_connection(error):
             raise
-        raise BadInput(
+        raise WorkerError(
             f"process {ranks.rank} of {ranks.count} lost the others: one of them ended, or did not "
             "answer; the same command with --resume continues after the last whole epoch"
         ) from error

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from pacbound.data import Dataset
-from pacbound.errors import BadInput
+from pacbound.errors import CheckpointError
 from pacbound.recipes import Settings
 from pacbound.training.learned_prior import LearnedPrior
 from pacbound.training.networks import network_inputs, plain_network
@@ -68,14 +68,14 @@ def compare_priors(
     same_machine = recorded.machine == again.machine
     identical = recorded.sha256 == again.sha256 and recorded.variances == again.variances
     if same_machine and not identical:
-        raise BadInput(
+        raise CheckpointError(
             "the prior, trained again from its seed on its part of the examples on the same kind "
             f"of machine, is another: its sha256 begins {again.sha256[:12]}, not "
             f"{recorded.sha256[:12]}"
             + (", and its variances differ" if recorded.variances != again.variances else "")
         )
     if recorded.center.keys() != again.center.keys():
-        raise BadInput("the prior, trained again, has other tensors than the recorded one")
+        raise CheckpointError("the prior, trained again, has other tensors than the recorded one")
     classes = [_classes(each, settings, part, module) for each in (recorded, again)]
     ratios = [max(a / b, b / a) for a, b in zip(recorded.variances, again.variances, strict=True)]
     return Replay(

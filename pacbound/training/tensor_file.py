@@ -20,7 +20,7 @@ from typing import Any, BinaryIO, ClassVar, NamedTuple
 import torch
 from torch import Tensor
 
-from pacbound.errors import BadInput
+from pacbound.errors import CheckpointError, FileError
 
 __all__ = ["read_tensors"]
 
@@ -79,23 +79,23 @@ class Named(NamedTuple):
 
 
 def read_tensors(path: Path, kind: str) -> Any:
-    """The content of a file of `torch.save`; BadInput for any other, before its memory is taken.
+    """The content of a file of `torch.save`; an error for any other, before its memory is taken.
 
     Arguments:
         kind: What a refusal says that the file is not.
     """
     if path.exists() and not path.is_file():
-        raise BadInput(f"cannot read {path}: it is not a regular file")
+        raise FileError(f"cannot read {path}: it is not a regular file")
     try:
         with path.open("rb") as stream:
             return _content(stream)
     except AsksForCode as error:
-        raise BadInput(f"{path} is not a {kind}: it asks to run code") from error
+        raise CheckpointError(f"{path} is not a {kind}: it asks to run code") from error
     except OSError as error:
-        raise BadInput(f"cannot read {path}: {error.strerror or error}") from error
+        raise FileError(f"cannot read {path}: {error.strerror or error}") from error
     except Exception as error:  # a hostile file can make the reader fail in any way
         flaw = "it is truncated, damaged or of another kind"
-        raise BadInput(f"{path} is not a {kind}: {flaw}") from error
+        raise CheckpointError(f"{path} is not a {kind}: {flaw}") from error
 
 
 def _content(stream: BinaryIO) -> Any:

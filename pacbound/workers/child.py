@@ -20,7 +20,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Protocol
 
-from pacbound.errors import BadInput
+from pacbound.errors import PacboundError
 from pacbound.memory import keeping_memory
 
 __all__ = ["Child", "Event", "Job", "Orders", "Send", "in_one_line"]
@@ -44,7 +44,7 @@ class Job(Protocol):
 def in_one_line(error: Exception) -> str:
     """What went wrong, for the parent to show."""
     words = " ".join(str(error).split())
-    if isinstance(error, BadInput):
+    if isinstance(error, PacboundError):
         return words
     return f"{type(error).__name__}: {words}" if words else type(error).__name__
 

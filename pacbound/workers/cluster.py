@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from pacbound import __version__
-from pacbound.errors import BadInput
+from pacbound.errors import MissingDependency, PacboundError, WorkerError
 from pacbound.memory import keeping_memory
 from pacbound.workers.engine import Chunk, Work, bundles, single_threaded
 
@@ -25,17 +25,17 @@ _begun = threading.local()  # on a worker: the work that the thread has begun
 
 
 def connect(address: str) -> Any:
-    """A client of the scheduler there; BadInput where none answers, or one that cannot do it."""
+    """A client of the scheduler at an address; WorkerError where none answers."""
     try:
         from distributed import Client
     except ImportError as error:
-        raise BadInput("--scheduler needs Dask: pip install 'pacbound[dask]'") from error
+        raise MissingDependency("--scheduler needs Dask: pip install 'pacbound[dask]'") from error
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of other versions: those that matter are compared
             client = Client(address, timeout=PATIENCE, set_as_default=False)
     except (OSError, ValueError) as error:
-        raise BadInput(f"no Dask scheduler answers at {address}: {error}") from error
+        raise WorkerError(f"no Dask scheduler answers at {address}: {error}") from error
     try:
         await_workers(client)
         _compare_versions(client)
@@ -46,13 +46,13 @@ def connect(address: str) -> Any:
 
 
 def await_workers(client: Any) -> None:
-    """Wait a moment for the first; BadInput if none comes."""
+    """Wait a moment for the first; PacboundError if none comes."""
     try:
         client.wait_for_workers(1, timeout=PATIENCE)
     except OSError as error:
         if not is_there(client):
             raise lost(client) from error
-        raise BadInput(f"the scheduler at {client.scheduler.address} has no workers") from error
+        raise WorkerError(f"the scheduler at {client.scheduler.address} has no workers") from error
 
 
 def is_there(client: Any) -> bool:
@@ -60,9 +60,9 @@ def is_there(client: Any) -> bool:
     return bool(client.status == "running")
 
 
-def lost(client: Any) -> BadInput:
+def lost(client: Any) -> PacboundError:
     """What is said when the scheduler does not answer any more."""
-    return BadInput(
+    return WorkerError(
         f"lost the Dask scheduler at {client.scheduler.address}; the same command continues"
     )
 
@@ -75,11 +75,11 @@ def _compare_versions(client: Any) -> None:
     except OSError as error:
         raise lost(client) from error
     except Exception as error:  # of the scheduler or a worker that cannot even import it
-        raise BadInput(
+        raise WorkerError(
             f"the Dask cluster cannot import pacbound: its scheduler and workers need {versions()}"
         ) from error
     for other in sorted(found - {versions()}):
-        raise BadInput(f"a worker of the Dask cluster has {other}; here are {versions()}")
+        raise WorkerError(f"a worker of the Dask cluster has {other}; here are {versions()}")
 
 
 def versions() -> str:
@@ -90,7 +90,7 @@ def versions() -> str:
 def do_bundle(work: Work, token: str, numbers: Sequence[int], wanted: str) -> list[Any]:
     """The results of some chunks, on a worker with the wanted versions."""
     if versions() != wanted:  # one that came later
-        raise BadInput(f"a worker of the Dask cluster has {versions()}; here are {wanted}")
+        raise WorkerError(f"a worker of the Dask cluster has {versions()}; here are {wanted}")
     if getattr(_begun, "token", None) != token:
         _begun.token, _begun.chunk = token, single_threaded(work.begin())
     chunk: Chunk = _begun.chunk
@@ -135,7 +135,7 @@ class DaskCluster:
             except OSError as error:
                 raise error if is_there(self.client) else lost(self.client) from error
             if left and attempts == MOST_ATTEMPTS:
-                raise BadInput(
+                raise WorkerError(
                     f"the cluster lost the same work {attempts} times; are its workers killed for "
                     "want of memory?"
                 )

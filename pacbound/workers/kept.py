@@ -20,7 +20,7 @@ import torch
 
 from pacbound import __version__
 from pacbound.data.cache import cache_folder
-from pacbound.errors import BadInput
+from pacbound.errors import FileError
 
 __all__ = ["Kept"]
 
@@ -55,13 +55,13 @@ class Kept:
         """What was kept of this work, by the chunk's number."""
         results: dict[int, Any] = {}
         if self.path.is_symlink() or (self.path.exists() and not self.path.is_file()):
-            raise BadInput(f"{self.path} is not a regular file; delete it")
+            raise FileError(f"{self.path} is not a regular file; delete it")
         try:
             lines = self.path.read_bytes().splitlines()
         except FileNotFoundError:
             return results
         except OSError as error:
-            raise BadInput(f"cannot read {self.path}: {error.strerror or error}") from error
+            raise FileError(f"cannot read {self.path}: {error.strerror or error}") from error
         ours = _place(identity)
         for line in lines:
             digest, _, text = line.partition(b" ")
@@ -92,7 +92,7 @@ class Kept:
                 os.fsync(self._handle)
                 self._synced = time.monotonic()
         except OSError as error:
-            raise BadInput(f"cannot write {self.path}: {error.strerror or error}") from error
+            raise FileError(f"cannot write {self.path}: {error.strerror or error}") from error
 
     def remove(self) -> None:
         """The result is written: nothing has to be kept."""

@@ -17,7 +17,7 @@ from typing import IO, Any
 
 import torch
 
-from pacbound.errors import BadInput
+from pacbound.errors import PacboundError, WorkerError
 from pacbound.workers.child import Child, Event, Orders, Send, in_one_line
 from pacbound.workers.engine import Chunk, Here, Work, bundles, single_threaded
 
@@ -46,7 +46,7 @@ class DoChunks:
                 for number in order["numbers"]:
                     send({"event": "result", "number": number, "result": chunk(number)})
             except Exception as error:
-                mine = not isinstance(error, BadInput)
+                mine = not isinstance(error, PacboundError)
                 trace = traceback.format_exc() if mine else ""
                 send({"event": "failed", "reason": in_one_line(error), "trace": trace})
                 return
@@ -85,7 +85,7 @@ def _shared(work: Work) -> Iterator[str]:
                 _write(work, stream)
                 yield f"/proc/{os.getpid()}/fd/{stream.fileno()}"
         except OSError as error:
-            raise BadInput(f"cannot share the work among processes: {error}") from error
+            raise WorkerError(f"cannot share the work among processes: {error}") from error
     else:
         with tempfile.NamedTemporaryFile(prefix="pacbound-") as file:
             _write(work, file)
@@ -180,7 +180,7 @@ class LocalProcesses:
             elif event["event"] == "failed":
                 if event["trace"]:
                     raise RuntimeError(f"{event['reason']}\n{event['trace']}")
-                raise BadInput(event["reason"])
+                raise WorkerError(event["reason"])
             elif event["event"] == "ended":
                 del self._workers[key]
                 waiting.extendleft(part for part in reversed(worker.given) if part)
@@ -202,7 +202,7 @@ class LocalProcesses:
         self._deaths += 1
         if self._deaths >= MOST_DEATHS * self.count:
             how = f"killed by signal {-code}" if code < 0 else f"exit code {code}"
-            raise BadInput(
+            raise WorkerError(
                 f"worker processes end before they have done anything (the last: {how}); "
                 "with fewer --workers each has more memory"
             )

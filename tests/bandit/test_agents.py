@@ -18,7 +18,7 @@ from pacbound.bandit.network import RewardNetwork
 from pacbound.bandit.regression import BayesianRegression
 from pacbound.bandit.stream import Stream
 from pacbound.bounds.gaussian_kl import gaussian_kl
-from pacbound.errors import BadInput
+from pacbound.errors import PacboundError
 from pacbound.networks.share import Share
 from pacbound.seeds import derive
 
@@ -316,7 +316,7 @@ def test_training_that_diverges_says_so() -> None:
     contexts, arms, rewards = regression_data()
     agent = make_agent("diag", 4, 3, settings, seed=0)
     agent.observe(contexts, arms, rewards)
-    with pytest.raises(BadInput, match="diverged"), warnings.catch_warnings():
+    with pytest.raises(PacboundError, match="diverged"), warnings.catch_warnings():
         warnings.simplefilter("error")
         agent.train()
 
@@ -346,10 +346,10 @@ def test_settings_come_from_yaml_values() -> None:
     ],
 )
 def test_bad_settings_are_refused(values: dict[str, object], message: str) -> None:
-    with pytest.raises(BadInput, match=message):
+    with pytest.raises(PacboundError, match=message):
         AgentSettings.from_mapping(values)
 
 
 def test_an_unknown_agent_is_refused() -> None:
-    with pytest.raises(BadInput, match="did you mean 'k-linear'"):
+    with pytest.raises(PacboundError, match="did you mean 'k-linear'"):
         make_agent("k-liner", 4, 3, AgentSettings(), seed=0)

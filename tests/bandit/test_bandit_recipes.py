@@ -9,7 +9,7 @@ from pacbound.bandit.agents import AGENTS
 from pacbound.bandit.problems import problem_names
 from pacbound.bandit.recipes import PROTOCOLS, agent_settings
 from pacbound.bandit.settings import AgentSettings
-from pacbound.errors import BadInput
+from pacbound.errors import PacboundError
 
 
 def test_every_entry_is_of_a_known_problem_agent_and_setting() -> None:
@@ -69,5 +69,5 @@ def test_the_nearest_says_most(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_is_refused(
     agent: str, protocol: str, overrides: dict[str, object], says: str
 ) -> None:
-    with pytest.raises(BadInput, match=says):
+    with pytest.raises(PacboundError, match=says):
         agent_settings(agent, "statlog", protocol, overrides)

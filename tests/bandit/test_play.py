@@ -11,7 +11,7 @@ import pytest
 from pacbound.bandit.agents import AGENTS, AgentSettings
 from pacbound.bandit.play import Progress, play
 from pacbound.bandit.problem import Problem
-from pacbound.errors import BadInput
+from pacbound.errors import PacboundError
 
 LEARNERS = [name for name in AGENTS if name != "uniform"]
 QUICK = AgentSettings(
@@ -123,7 +123,7 @@ def test_the_state_of_another_run_is_refused(tmp_path: Path) -> None:
         (made(60), "uniform", replace(QUICK, noise=1.0), 0, "settings"),
         (made(60), "uniform", QUICK, 1, "seed"),
     ]:
-        with pytest.raises(BadInput, match=f"its {different} is not"):
+        with pytest.raises(PacboundError, match=f"its {different} is not"):
             play(problem, agent, settings, seed, checkpoint=path, resume=True)
 
 
@@ -131,12 +131,12 @@ def test_the_state_of_another_run_is_refused(tmp_path: Path) -> None:
 def test_a_broken_state_is_refused(content: bytes, tmp_path: Path) -> None:
     path = tmp_path / "run.npz"
     path.write_bytes(content)
-    with pytest.raises(BadInput, match="not the state of a bandit run"):
+    with pytest.raises(PacboundError, match="not the state of a bandit run"):
         play(made(60), "uniform", QUICK, 0, checkpoint=path, resume=True)
 
 
 def test_an_unknown_agent_and_a_bad_seed_are_refused() -> None:
-    with pytest.raises(BadInput, match="did you mean 'fixed'"):
+    with pytest.raises(PacboundError, match="did you mean 'fixed'"):
         play(made(60), "fixd", QUICK, 0)
-    with pytest.raises(BadInput, match="0 or more"):
+    with pytest.raises(PacboundError, match="0 or more"):
         play(made(60), "uniform", QUICK, -1)

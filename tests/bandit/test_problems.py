@@ -14,7 +14,7 @@ from pacbound.bandit.problems import load_problem, problem_names
 from pacbound.data import raw_catalogue
 from pacbound.data.cache import is_cached
 from pacbound.data.entry import CanonicalFile, RawEntry
-from pacbound.errors import BadInput
+from pacbound.errors import PacboundError
 
 # What the literature plays: context size, arms, steps, and what the best fixed arm loses in per
 # cent of uniform play. It varies with the seed where rows are drawn, rewards are random or jokes
@@ -141,7 +141,9 @@ def test_fewer_steps_are_the_beginning_of_the_same_stream(made, name):
     assert np.array_equal(short.optimal, whole.optimal[:17])
     assert same(whole, load_problem(name, seed=1, steps=whole.steps))
     for steps in (0, -1, whole.steps + 1):
-        with pytest.raises(BadInput, match=f"{name} has 1 to {whole.steps} steps, not {steps}"):
+        with pytest.raises(
+            PacboundError, match=f"{name} has 1 to {whole.steps} steps, not {steps}"
+        ):
             load_problem(name, seed=1, steps=steps)
 
 
@@ -329,13 +331,13 @@ def test_the_real_problem(name):
 )
 def test_a_name_that_is_none(tmp_path, monkeypatch, name, complaint):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(BadInput, match=complaint):
+    with pytest.raises(PacboundError, match=complaint):
         load_problem(name)
 
 
 def test_a_negative_seed_is_refused(made):
     made("statlog")
-    with pytest.raises(BadInput, match="seed of a problem must be 0 or more, not -1"):
+    with pytest.raises(PacboundError, match="seed of a problem must be 0 or more, not -1"):
         load_problem("statlog", seed=-1)
 
 
@@ -408,7 +410,7 @@ def spoilt(array, value):
     ],
 )
 def test_a_file_that_is_no_problem_is_refused_in_one_line(tmp_path, arrays, complaint):
-    with pytest.raises(BadInput, match=complaint) as refusal:
+    with pytest.raises(PacboundError, match=complaint) as refusal:
         load_problem(save(tmp_path, **arrays))
     assert "\n" not in str(refusal.value)
     assert "mine.npz" in str(refusal.value)
@@ -420,5 +422,5 @@ def test_every_truncation_of_a_file_is_refused(tmp_path):
     whole = path.read_bytes()
     for length in range(0, len(whole), 11):
         path.write_bytes(whole[:length])
-        with pytest.raises(BadInput, match=r"mine\.npz"):
+        with pytest.raises(PacboundError, match=r"mine\.npz"):
             load_problem(str(path))

@@ -14,7 +14,7 @@ from good_vectors import good_vectors
 
 from pacbound.certificate import checker, format
 from pacbound.certificate.format import Certificate, schema
-from pacbound.errors import BadInput, CertificateError
+from pacbound.errors import CertificateError, PacboundError
 
 GOOD = good_vectors()
 STORED = Path(format.__file__).with_name("schema.json")
@@ -50,7 +50,7 @@ def test_save_and_load(tmp_path: Path) -> None:
     certificate = Certificate.from_mapping(one("gibbs"))
     certificate.save(tmp_path / "c.json")
     assert Certificate.load(tmp_path / "c.json") == certificate
-    with pytest.raises(BadInput, match="cannot read"):
+    with pytest.raises(PacboundError, match="cannot read"):
         Certificate.load(tmp_path / "none.json")
 
 

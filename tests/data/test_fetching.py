@@ -14,7 +14,7 @@ from pacbound.data.cache import is_cached
 from pacbound.data.fetching import accept, obtain
 from pacbound.data.sources.npm import NpmPackage
 from pacbound.data.sources.package import as_it_is
-from pacbound.errors import BadInput
+from pacbound.errors import PacboundError
 
 LABELS = "train-labels-idx1-ubyte"
 IMAGES = "train-images-idx3-ubyte"
@@ -50,7 +50,7 @@ def test_a_forger_alone_is_an_error_and_leaves_no_forged_file(
     cache, courier, tiny_entry, tiny_files
 ):
     forger = courier(dict.fromkeys(tiny_files, b"forged"), "forger")
-    with pytest.raises(BadInput, match="forger: its files are not the published ones"):
+    with pytest.raises(PacboundError, match="forger: its files are not the published ones"):
         obtain(tiny_entry(forger))
     assert not cache.exists()
 
@@ -58,7 +58,7 @@ def test_a_forger_alone_is_an_error_and_leaves_no_forged_file(
 def test_when_nobody_answers_the_error_says_who_was_asked_and_what_to_do(
     cache, courier, tiny_entry
 ):
-    with pytest.raises(BadInput) as refusal:
+    with pytest.raises(PacboundError) as refusal:
         obtain(tiny_entry(courier({}, "first"), courier({}, "second")))
     message = str(refusal.value)
     assert "first: nobody home" in message and "second: nobody home" in message
@@ -96,7 +96,7 @@ def test_a_cache_that_cannot_be_written_says_so(
 ):
     (tmp_path / "file").touch()
     monkeypatch.setenv("PACBOUND_DATA", str(tmp_path / "file"))
-    with pytest.raises(BadInput, match=r"cannot write .*; set PACBOUND_DATA"):
+    with pytest.raises(PacboundError, match=r"cannot write .*; set PACBOUND_DATA"):
         obtain(tiny_entry(courier(tiny_files)))
 
 
@@ -132,11 +132,11 @@ def test_the_archive_of_a_package_is_accepted(cache, tmp_path, tiny_entry, tiny_
 def test_one_unknown_file_and_nothing_is_added(cache, tmp_path, tiny_entry, tiny_files):
     (tmp_path / "good").write_bytes(tiny_files[IMAGES])
     (tmp_path / "bad").write_bytes(tiny_files[LABELS][:-1])
-    with pytest.raises(BadInput, match="bad is no file of 'tiny' as published"):
+    with pytest.raises(PacboundError, match="bad is no file of 'tiny' as published"):
         accept(tiny_entry(), [tmp_path / "good", tmp_path / "bad"])
     assert not cache.exists()
 
 
 def test_a_file_that_is_not_there_is_refused(cache, tmp_path, tiny_entry):
-    with pytest.raises(BadInput, match=r"cannot read .*missing: No such file"):
+    with pytest.raises(PacboundError, match=r"cannot read .*missing: No such file"):
         accept(tiny_entry(), [tmp_path / "missing"])

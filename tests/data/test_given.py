@@ -12,7 +12,7 @@ from torch.utils.data import Dataset as MapStyle
 from torch.utils.data import IterableDataset, TensorDataset
 
 from pacbound.data.given import dataset_given
-from pacbound.errors import BadInput
+from pacbound.errors import PacboundError
 
 X = np.linspace(0, 1, 24, dtype=np.float32).reshape(6, 4)
 Y = np.array([0, 1, 2, 1, 0, 2])
@@ -86,6 +86,6 @@ class Stream(IterableDataset[Any]):
     ],
 )
 def test_what_cannot_be_used_is_refused_in_one_line(data: Any, complaint: str) -> None:
-    with pytest.raises(BadInput, match=complaint) as refusal:
+    with pytest.raises(PacboundError, match=complaint) as refusal:
         dataset_given(data)
     assert "\n" not in str(refusal.value)

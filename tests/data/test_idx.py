@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
 from pacbound.data.idx import decode_idx, encode_idx
-from pacbound.errors import BadInput
+from pacbound.errors import PacboundError
 
 
 @given(arrays(np.uint8, array_shapes(max_dims=4)))
@@ -28,16 +28,16 @@ def test_the_header_is_that_of_the_published_files():
 def test_every_truncation_is_noticed(data):
     whole = encode_idx(np.ones((3, 2), np.uint8))
     length = data.draw(st.integers(0, len(whole) - 1))
-    with pytest.raises(BadInput, match="made"):
+    with pytest.raises(PacboundError, match="made"):
         decode_idx(whole[:length], "made")
 
 
 @given(st.binary(max_size=64))
 def test_noise_is_refused_or_decoded_but_never_crashes(noise):
-    with contextlib.suppress(BadInput):
+    with contextlib.suppress(PacboundError):
         decode_idx(noise, "made")
 
 
 def test_a_header_that_claims_a_huge_array_costs_nothing():
-    with pytest.raises(BadInput, match="header says"):
+    with pytest.raises(PacboundError, match="header says"):
         decode_idx(bytes([0, 0, 8, 4]) + b"\xff" * 16, "made")

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from pacbound.data import catalogue, fetch, load
-from pacbound.errors import BadInput
+from pacbound.errors import PacboundError
 
 
 def test_every_set_in_the_catalogue_is_complete():
@@ -23,14 +23,14 @@ def test_every_set_in_the_catalogue_is_complete():
 
 def test_an_unknown_name_gets_the_nearest_one():
     for lookup in (load, fetch):
-        with pytest.raises(BadInput, match="unknown data set 'mnits'; did you mean 'mnist'"):
+        with pytest.raises(PacboundError, match="unknown data set 'mnits'; did you mean 'mnist'"):
             lookup("mnits")
 
 
 @pytest.mark.parametrize("path", ["missing.npz", "data/missing", "./mnist"])
 def test_what_looks_like_a_path_is_reported_as_one(path, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(BadInput, match=f"no file {path}"):
+    with pytest.raises(PacboundError, match=f"no file {path}"):
         load(path)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from pacbound.data import load
-from pacbound.errors import BadInput
+from pacbound.errors import PacboundError
 
 X = np.linspace(0, 1, 12).reshape(4, 3)
 Y = np.array([0, 1, 2, 1])
@@ -87,7 +87,7 @@ def with_value(value):
     ],
 )
 def test_what_cannot_be_used_is_refused_in_one_line(tmp_path, arrays, complaint):
-    with pytest.raises(BadInput, match=complaint) as refusal:
+    with pytest.raises(PacboundError, match=complaint) as refusal:
         load(save(tmp_path, **arrays))
     assert "\n" not in str(refusal.value)
     assert "mine.npz" in str(refusal.value)
@@ -99,7 +99,7 @@ def test_every_truncation_is_refused(tmp_path):
     whole = path.read_bytes()
     for length in range(0, len(whole), 7):
         path.write_bytes(whole[:length])
-        with pytest.raises(BadInput, match=r"mine\.npz"):
+        with pytest.raises(PacboundError, match=r"mine\.npz"):
             load(str(path))
 
 
@@ -112,7 +112,7 @@ def test_every_flipped_byte_of_the_content_is_noticed_or_harmless(tmp_path):
         path.write_bytes(whole[:place] + bytes([whole[place] ^ 0xFF]) + whole[place + 1 :])
         try:
             found = load(str(path)).sha256
-        except BadInput:
+        except PacboundError:
             continue
         assert found == expected
 
@@ -129,10 +129,10 @@ class Trap:
 
 def test_a_pickle_is_refused_and_does_not_run(tmp_path):
     trap = np.array([Trap(tmp_path / "sprung")], dtype=object)
-    with pytest.raises(BadInput, match=r"mine\.npz"):
+    with pytest.raises(PacboundError, match=r"mine\.npz"):
         load(save(tmp_path, x=trap, y=Y))
     (tmp_path / "mine.npz").write_bytes(pickle.dumps(Trap(tmp_path / "sprung")))
-    with pytest.raises(BadInput, match=r"mine\.npz"):
+    with pytest.raises(PacboundError, match=r"mine\.npz"):
         load(str(tmp_path / "mine.npz"))
     assert not (tmp_path / "sprung").exists()
 
@@ -140,16 +140,16 @@ def test_a_pickle_is_refused_and_does_not_run(tmp_path):
 def test_other_files_are_refused(tmp_path):
     single = tmp_path / "single.npy"
     np.save(single, X)
-    with pytest.raises(BadInput, match="single array"):
+    with pytest.raises(PacboundError, match="single array"):
         load(str(single))
     odd = tmp_path / "odd.npz"
     with zipfile.ZipFile(odd, "w") as archive:
         archive.writestr("x", "not an array")
         archive.writestr("y", "neither")
-    with pytest.raises(BadInput, match="x is not an array"):
+    with pytest.raises(PacboundError, match="x is not an array"):
         load(str(odd))
     with zipfile.ZipFile(odd, "w") as archive:
         header = "{'descr': '<f8', 'fortran_order': False, 'shape': (1000000000000, 9)}"
         archive.writestr("x.npy", b"\x93NUMPY\x01\x00" + bytes([len(header), 0]) + header.encode())
-    with pytest.raises(BadInput, match=r"odd\.npz"):
+    with pytest.raises(PacboundError, match=r"odd\.npz"):
         load(str(odd))

@@ -8,7 +8,7 @@ from pacbound.data import catalogue, load, raw_catalogue
 from pacbound.data.sources import SourceFailed
 from pacbound.data.sources.package import without_header
 from pacbound.data.sources.pip import PipPackage
-from pacbound.errors import BadInput
+from pacbound.errors import PacboundError
 
 
 def test_every_entry_is_complete_and_has_a_name_of_its_own():
@@ -21,7 +21,7 @@ def test_every_entry_is_complete_and_has_a_name_of_its_own():
 
 
 def test_a_bandit_problem_is_no_data_set_to_classify():
-    with pytest.raises(BadInput, match="'mushroom' is a bandit problem, not a data set"):
+    with pytest.raises(PacboundError, match="'mushroom' is a bandit problem, not a data set"):
         load("mushroom")
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from pacbound.data import load
-from pacbound.errors import BadInput
+from pacbound.errors import PacboundError
 
 GOOD = """length,width,wet,species
 1.5,2,true,setosa
@@ -107,7 +107,7 @@ def test_many_classes_are_not_all_in_the_name(tmp_path: Path) -> None:
 def test_what_cannot_be_used_is_refused_in_one_line(
     tmp_path: Path, text: str, label: str, complaint: str
 ) -> None:
-    with pytest.raises(BadInput, match=complaint) as refusal:
+    with pytest.raises(PacboundError, match=complaint) as refusal:
         load(write(tmp_path, text), label=label)
     assert "\n" not in str(refusal.value)
     assert "plants.csv" in str(refusal.value)
@@ -116,16 +116,16 @@ def test_what_cannot_be_used_is_refused_in_one_line(
 def test_bytes_that_are_no_text(tmp_path: Path) -> None:
     path = tmp_path / "odd.csv"
     path.write_bytes(b"x,y\n\xff\xfe,1\n")
-    with pytest.raises(BadInput, match=r"cannot read .*odd\.csv"):
+    with pytest.raises(PacboundError, match=r"cannot read .*odd\.csv"):
         load(str(path), label="y")
 
 
 def test_a_label_column_is_for_tables(tmp_path: Path) -> None:
     path = tmp_path / "mine.npz"
     np.savez(path, x=np.zeros((2, 2)), y=np.arange(2))
-    with pytest.raises(BadInput, match="is no table"):
+    with pytest.raises(PacboundError, match="is no table"):
         load(str(path), label="y")
-    with pytest.raises(BadInput, match=r"no file none\.csv"):
+    with pytest.raises(PacboundError, match=r"no file none\.csv"):
         load("none.csv", label="y")
 
 
@@ -168,7 +168,7 @@ def test_parquet_gives_the_data_of_the_same_csv(tmp_path: Path) -> None:
 def test_parquet_that_cannot_be_used(
     tmp_path: Path, columns: dict[str, list[object]], complaint: str
 ) -> None:
-    with pytest.raises(BadInput, match=complaint):
+    with pytest.raises(PacboundError, match=complaint):
         load(write_parquet(tmp_path, **columns), label="y")
 
 
@@ -176,9 +176,9 @@ def test_parquet_that_is_none_or_has_no_reader(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = write(tmp_path, "hello", "odd.parquet")
-    with pytest.raises(BadInput, match=r"cannot read .*odd\.parquet") as refusal:
+    with pytest.raises(PacboundError, match=r"cannot read .*odd\.parquet") as refusal:
         load(path, label="y")
     assert "\n" not in str(refusal.value)
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(BadInput, match=r"pip install 'pacbound\[parquet\]'"):
+    with pytest.raises(PacboundError, match=r"pip install 'pacbound\[parquet\]'"):
         load(path, label="y")

@@ -16,7 +16,7 @@ from page_examples import PAGES, RUN, SHOWN, Reader, blocks, commands_in_text, p
 from stand_ins import names, put_files, replace_images
 
 from pacbound.data import catalogue
-from pacbound.errors import BadInput
+from pacbound.errors import PacboundError
 
 # Commands that a test cannot run, by how they begin. They are only read: options must exist.
 NOT_RUN = {
@@ -136,7 +136,7 @@ def test_commands_can_be_read(page: str) -> None:
                 assert len(words) <= 2, command  # a command that is only named
             except click.exceptions.Exit as done:
                 assert done.exit_code == 0, command  # --help
-            except (click.ClickException, BadInput) as error:
+            except (click.ClickException, PacboundError) as error:
                 raise AssertionError(f"{page}: {command}: {error}") from error
 
 
@@ -170,5 +170,5 @@ def test_a_wrong_example_is_noticed() -> None:
         "pacbound certify mlp.pt --predictor median",
         "pacbound data fetch mnist",
     ):
-        with pytest.raises((click.ClickException, BadInput)):
+        with pytest.raises((click.ClickException, PacboundError)):
             parse(shlex.split(wrong)[1:])

@@ -14,7 +14,7 @@ from fault_commands import TRAIN, run, said
 from pacbound.bandit.recipes import agent_settings
 from pacbound.data import Dataset
 from pacbound.data.entry import Entry
-from pacbound.errors import BadInput
+from pacbound.errors import PacboundError
 from pacbound.recipes import Settings, recipe
 from pacbound.tables.bandit.cell import BanditCell
 from pacbound.tables.cell import Cell
@@ -48,7 +48,7 @@ def test_training_goes_on_when_there_is_room_again(
 ) -> None:
     whole, parts = tmp_path / "whole.pt", tmp_path / "parts.pt"
     train(tiny_settings, tiny_data, whole)
-    with ExitStack() as full, pytest.raises(BadInput, match="cannot write"):
+    with ExitStack() as full, pytest.raises(PacboundError, match="cannot write"):
         train(
             tiny_settings,
             tiny_data,

@@ -8,7 +8,7 @@ import pytest
 import torch
 from flow_cases import CASES, Case, jacobians, points
 
-from pacbound.errors import BadInput
+from pacbound.errors import PacboundError
 from pacbound.flows import Flow, certified_norm
 
 
@@ -102,5 +102,5 @@ def test_weights_that_are_not_finite_have_no_constant(case: Case) -> None:
     if flow.size == 1:
         assert flow.lipschitz(certified_norm) == 1  # nothing unmasked
     else:
-        with pytest.raises(BadInput, match="not finite"):
+        with pytest.raises(PacboundError, match="not finite"):
             flow.lipschitz(certified_norm)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 from torch import Tensor
 
-from pacbound.errors import BadInput
+from pacbound.errors import PacboundError
 from pacbound.flows import certified_norm
 from pacbound.flows.spectral import _proved_square
 from pacbound.seeds import Noise, derive
@@ -102,5 +102,5 @@ def test_a_norm_beyond_the_floats_is_infinite() -> None:
 
 @pytest.mark.parametrize("entry", [math.nan, math.inf, -math.inf])
 def test_entries_that_are_not_finite_are_refused(entry: float) -> None:
-    with pytest.raises(BadInput, match="not finite"):
+    with pytest.raises(PacboundError, match="not finite"):
         certified_norm(torch.tensor([[1.0, entry]]))

@@ -7,7 +7,7 @@ import torch
 from flow_cases import Case, jacobians, points
 from zuko.nn import MaskedMLP
 
-from pacbound.errors import BadInput
+from pacbound.errors import PacboundError
 from pacbound.flows import Autoregressive, Coupling, Flow, Triangular, build
 from pacbound.flows.autoregressive import masks
 
@@ -118,5 +118,5 @@ def test_bad_settings_are_named(settings: dict[str, object], message: str) -> No
         "linear": True,
         "seed": "0",
     }
-    with pytest.raises(BadInput, match=message):
+    with pytest.raises(PacboundError, match=message):
         build(**{**good, **settings})  # type: ignore[arg-type]

@@ -28,7 +28,7 @@ from mutations import mutant
 
 from pacbound.certificate import checker
 from pacbound.certificate.format import Certificate
-from pacbound.errors import BadInput
+from pacbound.errors import PacboundError
 from pacbound.report.explanation import explain
 
 __all__ = ["SLOW", "Outcome", "certificates", "flaws", "fuzz_certificates"]
@@ -154,6 +154,6 @@ def _explained(content: bytes) -> bool:
     """`explain` also speaks of rejected certificates; whatever they say, it must not crash."""
     try:
         explain(Certificate.from_json(content))
-    except BadInput:
+    except PacboundError:
         return False
     return True

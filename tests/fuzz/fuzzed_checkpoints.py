@@ -17,7 +17,7 @@ from fuzzed_certificates import SLOW, Outcome
 from mutations import damaged_bytes
 
 from pacbound.data import Dataset
-from pacbound.errors import BadInput
+from pacbound.errors import PacboundError
 from pacbound.predictors.issuing import posterior_of
 from pacbound.recipes import recipe
 from pacbound.training.checkpoints import Checkpoint
@@ -123,7 +123,7 @@ def fuzz_checkpoints(count: int, seed: int = 0) -> Outcome:
             try:
                 posterior_of(Checkpoint.load(path), data)
                 kind = "read, and of its network"
-            except BadInput as error:
+            except PacboundError as error:
                 kind = "refused"
                 if "\n" in str(error) or len(str(error)) > 700:
                     outcome.complaints.append(f"{number}: not one line: {str(error)[:200]!r}")

@@ -32,7 +32,7 @@ from pacbound.data.png import decode_png
 from pacbound.data.rda import decode_data_frame
 from pacbound.data.sources import SourceFailed
 from pacbound.data.sources.apt import AptPackage
-from pacbound.errors import BadInput
+from pacbound.errors import PacboundError
 from pacbound.networks.digests import tensors_digest
 from pacbound.predictors.export import description_path, export_network, load_exported
 from pacbound.predictors.issuing import Request, certify
@@ -268,7 +268,7 @@ def test_damaged_exported_networks(exported: Path, tmp_path: Path) -> None:
     for pair in pairs:
         try:
             read(pair)
-        except BadInput as error:
+        except PacboundError as error:
             refused += 1
             assert "\n" not in str(error)
     assert refused > 100
@@ -312,7 +312,7 @@ def test_descriptions_that_do_not_fit(
     for name, value in change.items():
         description[name] = description[name] | value if isinstance(value, dict) else value
     target = put(tmp_path, exported.read_bytes(), json.dumps(description).encode())
-    with pytest.raises(BadInput) as refusal:
+    with pytest.raises(PacboundError) as refusal:
         load_exported(target)(tiny_dataset().train_inputs)
     assert "\n" not in str(refusal.value)
     assert len(str(refusal.value)) < 500
@@ -337,6 +337,6 @@ def test_weights_that_do_not_fit(exported: Path, tmp_path: Path, kind: str) -> N
     target = tmp_path / "net.pt"
     torch.save(changed[kind], target)
     description_path(target).write_text(json.dumps(description))
-    with pytest.raises(BadInput) as refusal:
+    with pytest.raises(PacboundError) as refusal:
         load_exported(target)
     assert "\n" not in str(refusal.value)

@@ -15,7 +15,7 @@ from click.testing import CliRunner
 from fuzzed_checkpoints import FIELDS, tiny_dataset
 from torch import Tensor
 
-from pacbound.errors import BadInput
+from pacbound.errors import PacboundError
 from pacbound.recipes import Settings, recipe
 from pacbound.training.learned_prior import learn_prior
 from pacbound.training.loop import train
@@ -81,7 +81,7 @@ def outcomes(
         torch.save(changed if part is None else content | {part: changed}, path)
         try:
             use()
-        except BadInput as error:
+        except PacboundError as error:
             refused += 1
             if "\n" in str(error) or len(str(error)) > 400:
                 complaints.append(f"{number}: not one line: {str(error)[:300]!r}")
@@ -114,7 +114,7 @@ def test_an_epoch_that_is_none_is_refused(epoch: int, tmp_path: Path) -> None:
     unfinished(settings, path)
     content = torch.load(path, weights_only=True)
     torch.save(content | {"epoch": epoch}, path)
-    with pytest.raises(BadInput, match="of epoch"):
+    with pytest.raises(PacboundError, match="of epoch"):
         train(settings, tiny_dataset(), path, resume=True)
 
 

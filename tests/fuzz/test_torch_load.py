@@ -11,7 +11,7 @@ import pytest
 import torch
 from test_hostile_files import repacked, saved
 
-from pacbound.errors import BadInput
+from pacbound.errors import PacboundError
 from pacbound.training.tensor_file import read_tensors
 
 SIZE = 1 << 22  # bytes that a file of a few kilobytes asks for: any number would do
@@ -56,7 +56,7 @@ def test_what_torch_takes_is_refused(name: str, tmp_path: Path) -> None:
     assert asked >= SIZE
     path = tmp_path / "a.pt"
     path.write_bytes(content)
-    with pytest.raises(BadInput, match=r"a\.pt is not a file"):
+    with pytest.raises(PacboundError, match=r"a\.pt is not a file"):
         read_tensors(path, "file")
 
 
@@ -67,7 +67,7 @@ def test_sizes_that_are_not_there_are_refused(old: bytes, new: bytes, tmp_path: 
     """The pinned torch refuses these too: of a storage and of a tensor in it."""
     path = tmp_path / "a.pt"
     path.write_bytes(claiming(old, new))
-    with pytest.raises(BadInput, match=r"a\.pt is not a file"):
+    with pytest.raises(PacboundError, match=r"a\.pt is not a file"):
         read_tensors(path, "file")
     path.write_bytes(saved(FOUR))
     assert torch.equal(read_tensors(path, "file")["w"], FOUR["w"])

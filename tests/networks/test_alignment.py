@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from scipy import ndimage
 
-from pacbound.errors import BadInput
+from pacbound.errors import PacboundError
 from pacbound.networks import alignment
 from pacbound.networks.alignment import ALIGNMENTS, align, deskew
 from pacbound.networks.input_map import map_inputs
@@ -141,7 +141,7 @@ def test_chunks_do_not_matter(monkeypatch: pytest.MonkeyPatch, chunk: int) -> No
 @pytest.mark.parametrize("shape", [(3, 5), (3, 3, 8, 8)])
 def test_inputs_that_are_no_grey_images_are_refused_in_one_line(shape: tuple[int, ...]) -> None:
     inputs = np.ones(shape, dtype=np.float32)
-    with pytest.raises(BadInput, match="needs images of one channel") as caught:
+    with pytest.raises(PacboundError, match="needs images of one channel") as caught:
         align(inputs, "deskew")
     assert "\n" not in str(caught.value)
     assert align(inputs, "none") is inputs
@@ -164,5 +164,5 @@ def test_every_declared_alignment_can_be_set_and_paid_for() -> None:
     assert sorted(LISTS["alignment"]) == sorted(ALIGNMENTS)
     for name in ALIGNMENTS:
         assert recipe("mlp-600", {"alignment": name}).alignment == name
-    with pytest.raises(BadInput, match="alignment must be none or deskew"):
+    with pytest.raises(PacboundError, match="alignment must be none or deskew"):
         recipe("mlp-600", {"alignment": "rotate"})

@@ -18,7 +18,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from pacbound.errors import BadInput
+from pacbound.errors import PacboundError
 from pacbound.networks.own import prepared
 
 
@@ -133,7 +133,7 @@ HIDING: dict[str, tuple[Any, str]] = {
 def test_what_hides_is_refused_in_one_line(case: str, nested: bool) -> None:
     value, words = HIDING[case]
     module = Net(kept=value)
-    with pytest.raises(BadInput, match=words) as refusal:
+    with pytest.raises(PacboundError, match=words) as refusal:
         prepared(nn.Sequential(nn.Linear(3, 3), module) if nested else module)
     assert "\n" not in str(refusal.value)
     assert "compute constants in forward" in str(refusal.value)
@@ -143,7 +143,7 @@ def test_what_hides_is_refused_in_one_line(case: str, nested: bool) -> None:
 def test_a_parameter_that_is_not_registered_is_refused() -> None:
     module = Net()
     module.__dict__["table"] = nn.Parameter(T)
-    with pytest.raises(BadInput, match="'table' holds a Parameter"):
+    with pytest.raises(PacboundError, match="'table' holds a Parameter"):
         prepared(module)
 
 
@@ -151,14 +151,14 @@ def test_a_class_is_looked_through_too() -> None:
     class Shared(Net):
         table = (1, T)
 
-    with pytest.raises(BadInput, match=r"'table\[1\]' holds a Tensor"):
+    with pytest.raises(PacboundError, match=r"'table\[1\]' holds a Tensor"):
         prepared(Shared())
 
     class Default(Net):
         def forward(self, x: Tensor, shift: Tensor = T) -> Tensor:
             return super().forward(x) + shift
 
-    with pytest.raises(BadInput, match="the defaults of forward"):
+    with pytest.raises(PacboundError, match="the defaults of forward"):
         prepared(Default())
 
     class Computed(Net):
@@ -166,14 +166,14 @@ def test_a_class_is_looked_through_too() -> None:
         def table(self, value: Tensor = T) -> Tensor:
             return value
 
-    with pytest.raises(BadInput, match="the defaults of table"):
+    with pytest.raises(PacboundError, match="the defaults of table"):
         prepared(Computed())
 
 
 def test_a_layer_of_torch_with_an_attribute_is_looked_through() -> None:
     module = nn.Sequential(nn.Linear(3, 3))
     module[0].table = [T]
-    with pytest.raises(BadInput, match=r"layer '0' \(Linear\): its attribute 'table\[0\]'"):
+    with pytest.raises(PacboundError, match=r"layer '0' \(Linear\): its attribute 'table\[0\]'"):
         prepared(module)
 
 
@@ -220,7 +220,7 @@ def test_a_function_that_closes_over_the_module_is_refused(part: str) -> None:
     """A copy of the module has the same function, which still calls the trained original."""
     module = Net()
     module.own = closure(functools.reduce(getattr, part.split(".") if part else [], module))
-    with pytest.raises(BadInput, match="'own, value' holds a"):
+    with pytest.raises(PacboundError, match="'own, value' holds a"):
         prepared(module)
 
 

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 
-from pacbound.errors import BadInput
+from pacbound.errors import PacboundError
 from pacbound.networks.initializers import prior_center
 from pacbound.networks.own import prepared
 from pacbound.networks.share import Share
@@ -259,10 +259,10 @@ def test_a_use_that_was_not_observed_is_noticed() -> None:
     network.observe(fixed(4, 3))
     assert network.draws_per_example()
     network(fixed(4, 3), Noise(derive("same")))
-    with pytest.raises(BadInput, match="once, as it was observed to"):
+    with pytest.raises(PacboundError, match="once, as it was observed to"):
         network(fixed(4, 3) + 1000, Noise(derive("other")))
     for inputs in (fixed(4, 2, 3), fixed(3)):
-        with pytest.raises(BadInput, match="one row for each"):
+        with pytest.raises(PacboundError, match="one row for each"):
             network(inputs, Noise(derive("shape")))
 
 

@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from pacbound.errors import BadInput
+from pacbound.errors import PacboundError
 from pacbound.networks.factory import module_from
 from pacbound.networks.initializers import INITIALIZERS, prior_center
 from pacbound.networks.own import prepared, refuse_wide, structure_digest
@@ -103,7 +103,7 @@ REFUSED: dict[str, tuple[Callable[[], nn.Module], list[str]]] = {
 @pytest.mark.parametrize("case", REFUSED)
 def test_what_is_not_supported_is_refused_by_name_in_one_line(case: str) -> None:
     make, words = REFUSED[case]
-    with pytest.raises(BadInput) as caught:
+    with pytest.raises(PacboundError) as caught:
         prepared(make())
     assert "\n" not in str(caught.value)
     for word in words:
@@ -163,7 +163,7 @@ def test_the_digest_is_of_the_structure_and_not_of_the_values() -> None:
 def test_triangles_that_would_not_fit_are_refused() -> None:
     module = prepared(nn.Sequential(nn.Embedding(20_000, 2), nn.Flatten(), nn.Linear(2, 2)))
     for posterior in ("k-linear", "k-nonlinear"):
-        with pytest.raises(BadInput, match=r"0\.weight has 20000 rows .* diag"):
+        with pytest.raises(PacboundError, match=r"0\.weight has 20000 rows .* diag"):
             refuse_wide(module, posterior)
     refuse_wide(module, "k-diag")
 
@@ -237,7 +237,7 @@ MISBEHAVES: dict[str, tuple[Callable[[nn.Linear, Tensor], object], str]] = {
 def test_code_that_has_no_error_on_one_example_is_refused(case: str) -> None:
     what, words = MISBEHAVES[case]
     inputs = torch.randn(8, 4, generator=torch.Generator().manual_seed(0))
-    with pytest.raises(BadInput, match=words) as caught:
+    with pytest.raises(PacboundError, match=words) as caught:
         refuse_misbehaviour(prepared(Does(what)), inputs, 3)
     assert "\n" not in str(caught.value)
 
@@ -255,7 +255,7 @@ def test_code_that_treats_examples_alike_is_accepted() -> None:
 
 def test_tokens_and_their_range() -> None:
     module = prepared(nn.Sequential(nn.Embedding(5, 2), nn.Flatten(), nn.Linear(6, 2)))
-    with pytest.raises(BadInput, match=r"call \.long\(\)"):
+    with pytest.raises(PacboundError, match=r"call \.long\(\)"):
         refuse_misbehaviour(module, torch.zeros(8, 3), 2)
 
     class Words(nn.Module):
@@ -269,7 +269,7 @@ def test_tokens_and_their_range() -> None:
     words = prepared(Words())
     refuse_misbehaviour(words, torch.arange(24).reshape(8, 3).remainder(5).float(), 2)
     for wrong in (-1.0, 5.0):
-        with pytest.raises(BadInput, match=f"row {wrong:.0f} of an embedding with 5 rows"):
+        with pytest.raises(PacboundError, match=f"row {wrong:.0f} of an embedding with 5 rows"):
             words(torch.full((1, 3), wrong))
 
 
@@ -343,6 +343,6 @@ def test_a_factory_gets_what_it_has_names_for(
     ],
 )
 def test_factories_that_cannot_be_used(code: None, name: str, words: str) -> None:
-    with pytest.raises(BadInput, match=words) as caught:
+    with pytest.raises(PacboundError, match=words) as caught:
         module_from(name, (6,), 9)
     assert "\n" not in str(caught.value)

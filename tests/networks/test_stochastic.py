@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 
-from pacbound.errors import BadInput
+from pacbound.errors import PacboundError
 from pacbound.networks.digests import tensors_digest
 from pacbound.networks.initializers import INITIALIZERS, prior_center
 from pacbound.networks.input_map import ROUGHNESS, map_inputs, smooth_root
@@ -247,7 +247,7 @@ def test_layers_start_with_their_scales(family: str) -> None:
 def test_scales_for_another_number_of_layers_are_refused_in_one_line(scales: list[float]) -> None:
     module = mlp((2, 3), [5, 3], 4)
     center = prior_center(module, "zeros", 0)
-    with pytest.raises(BadInput, match="one for each of 3 layers") as caught:
+    with pytest.raises(PacboundError, match="one for each of 3 layers") as caught:
         StochasticNetwork(module, center, posterior_named("diag"), scales)
     assert "\n" not in str(caught.value)
 
@@ -325,9 +325,9 @@ def test_initializers_have_their_scales() -> None:
 
 
 def test_unknown_initializer_and_negative_seed() -> None:
-    with pytest.raises(BadInput, match="did you mean 'he-normal'"):
+    with pytest.raises(PacboundError, match="did you mean 'he-normal'"):
         prior_center(mlp((2,), [], 2), "he-norml", 0)
-    with pytest.raises(BadInput, match="prior seed"):
+    with pytest.raises(PacboundError, match="prior seed"):
         prior_center(mlp((2,), [], 2), "zeros", -1)
 
 
@@ -355,5 +355,5 @@ def test_mapped_inputs_give_the_smooth_prior() -> None:
 
 
 def test_smoothing_needs_images() -> None:
-    with pytest.raises(BadInput, match="needs images"):
+    with pytest.raises(PacboundError, match="needs images"):
         map_inputs(np.zeros((3, 5), dtype=np.float32), 1.0, 1.0)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from pacbound.bounds.gaussian_kl import gaussian_kl
-from pacbound.errors import BadInput
+from pacbound.errors import PacboundError
 from pacbound.posteriors import Posterior, posterior_named
 
 SHAPES = [(3, 4), (1, 5), (4, 1), (1, 1), (6,), (2, 3, 2), (2, 1, 3, 2), (2, 3, 1, 2, 2)]
@@ -174,7 +174,7 @@ def test_k_linear_without_triangles_is_diag() -> None:
 
 
 def test_unknown_posterior_names_the_nearest() -> None:
-    with pytest.raises(BadInput, match="did you mean 'k-linear'"):
+    with pytest.raises(PacboundError, match="did you mean 'k-linear'"):
         posterior_named("k-liner")
 
 

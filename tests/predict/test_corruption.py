@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pacbound.errors import BadInput
+from pacbound.errors import PacboundError
 from pacbound.predict.corruption import CORRUPTIONS, STRENGTHS, corrupted
 
 IMAGES = np.random.default_rng(0).integers(0, 256, (20, 3, 32, 32), dtype=np.uint8)
@@ -45,5 +45,5 @@ def test_what_each_does() -> None:
     [("fog", 1, IMAGES), ("blur", 6, IMAGES), ("blur", 1, IMAGES.reshape(20, -1))],
 )
 def test_what_is_refused(kind: str, strength: int, inputs: np.ndarray) -> None:
-    with pytest.raises(BadInput):
+    with pytest.raises(PacboundError):
         corrupted(inputs, kind, strength)

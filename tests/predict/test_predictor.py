@@ -13,7 +13,7 @@ from torch import nn
 from torch.func import functional_call
 
 from pacbound.data import Dataset
-from pacbound.errors import BadInput
+from pacbound.errors import PacboundError
 from pacbound.files import file_digest
 from pacbound.networks.initializers import prior_center
 from pacbound.networks.stochastic import StochasticNetwork
@@ -183,5 +183,5 @@ def test_an_unfinished_checkpoint_is_refused(
 
     with pytest.raises(Stopped):
         train(tiny_settings, tiny_data, path, on_epoch=stop)
-    with pytest.raises(BadInput, match=r"not finished: it is at epoch 1 .* --resume"):
+    with pytest.raises(PacboundError, match=r"not finished: it is at epoch 1 .* --resume"):
         Predictor.of(path, tiny_data)

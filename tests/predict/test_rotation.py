@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.ndimage import rotate
 
-from pacbound.errors import BadInput
+from pacbound.errors import PacboundError
 from pacbound.predict.examples import Examples
 from pacbound.predict.rotation import rotated
 from pacbound.predict.sweep import position_of
@@ -42,7 +42,7 @@ def test_colours_turn_alike() -> None:
 
 
 def test_what_is_no_image_is_refused() -> None:
-    with pytest.raises(BadInput, match=r"only images can be rotated; .* \(5,\)"):
+    with pytest.raises(PacboundError, match=r"only images can be rotated; .* \(5,\)"):
         rotated(np.zeros(5, dtype=np.float32), [10])
 
 
@@ -50,7 +50,7 @@ def test_which_example_of_a_class() -> None:
     labels = np.array([1, 0, 1, 1, 0])
     examples = Examples(np.zeros((5, 2, 2), dtype=np.float32), labels, "made", "test")
     assert [position_of(examples, 1, k) for k in range(3)] == [0, 2, 3]
-    with pytest.raises(BadInput, match=r"made have 2 of class 0, so none with index 2"):
+    with pytest.raises(PacboundError, match=r"made have 2 of class 0, so none with index 2"):
         position_of(examples, 0, 2)
-    with pytest.raises(BadInput, match=r"0 of class 7"):
+    with pytest.raises(PacboundError, match=r"0 of class 7"):
         position_of(examples, 7, 0)

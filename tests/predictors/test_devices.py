@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from pacbound.certificate import checker
 from pacbound.data import Dataset
 from pacbound.devices import Arithmetic, available, device_named
-from pacbound.errors import BadInput
+from pacbound.errors import PacboundError
 from pacbound.networks.initializers import prior_center
 from pacbound.networks.stochastic import StochasticNetwork
 from pacbound.networks.vgg import vgg
@@ -165,9 +165,9 @@ def test_a_device_that_is_not_there_is_refused_in_one_line(command: list[str], d
 
 
 def test_what_a_device_cannot_do_is_refused() -> None:
-    with pytest.raises(BadInput, match="mps has no float64"):
+    with pytest.raises(PacboundError, match="mps has no float64"):
         Arithmetic.named("mps", "float64")
-    with pytest.raises(BadInput, match="unknown device"):
+    with pytest.raises(PacboundError, match="unknown device"):
         device_named("cude")
     result = CliRunner().invoke(cli, ["certify", "a.pt", "--predictor", "draw", "--device", "cpu"])
     assert result.exit_code == 2

@@ -19,7 +19,7 @@ from pacbound.bounds.prior_grid import variance
 from pacbound.certificate import checker
 from pacbound.certificate.format import Certificate, Variance
 from pacbound.data import Dataset
-from pacbound.errors import BadInput
+from pacbound.errors import PacboundError
 from pacbound.networks.digests import tensors_digest
 from pacbound.networks.stochastic import StochasticNetwork
 from pacbound.posteriors import POSTERIORS
@@ -263,19 +263,19 @@ def test_only_the_certified_network_is_exported(
     drawn = certify(trained, tiny_data, REQUEST)
     assert drawn.evidence is not None
     other = change(drawn, evidence=change(drawn.evidence, weights_sha256="0" * 64))
-    with pytest.raises(BadInput, match="do not give the certificate's network"):
+    with pytest.raises(PacboundError, match="do not give the certificate's network"):
         export_network(trained, tiny_data, other, target)
     gibbs = certify(trained, tiny_data, Request(Decimal("0.035"), draws=600))
-    with pytest.raises(BadInput, match="--predictor draw"):
+    with pytest.raises(PacboundError, match="--predictor draw"):
         export_network(trained, tiny_data, gibbs, target)
-    with pytest.raises(BadInput, match=r"\.pt or \.onnx"):
+    with pytest.raises(PacboundError, match=r"\.pt or \.onnx"):
         export_network(trained, tiny_data, drawn, tmp_path / "net.bin")
     assert not target.exists()
     export_network(trained, tiny_data, drawn, target)
     weights = torch.load(target, weights_only=True)
     next(iter(weights.values())).view(-1)[0] += 1
     torch.save(weights, target)
-    with pytest.raises(BadInput, match="is not the network"):
+    with pytest.raises(PacboundError, match="is not the network"):
         load_exported(target)
 
 
@@ -300,11 +300,11 @@ def test_no_seed_can_be_asked_for() -> None:
 
 
 def test_other_inequalities_are_refused() -> None:
-    with pytest.raises(BadInput, match="choose from binomial, density"):
+    with pytest.raises(PacboundError, match="choose from binomial, density"):
         change(REQUEST, inequality="mcallester")
-    with pytest.raises(BadInput, match="did you mean 'draw'"):
+    with pytest.raises(PacboundError, match="did you mean 'draw'"):
         Request(Decimal("0.1"), predictor="drawn")
-    with pytest.raises(BadInput, match="did you mean 'maurer'"):
+    with pytest.raises(PacboundError, match="did you mean 'maurer'"):
         Request(Decimal("0.1"), inequality="mauer")
 
 
@@ -314,7 +314,7 @@ def test_the_default_inequality_is_the_predictors(trained: Path, tiny_data: Data
     drawn = certify(trained, tiny_data, change(REQUEST, inequality="binomial"))
     assert (drawn.bound.inequality, drawn.bound.selected) == ("binomial", "beforehand")
     both = change(REQUEST, inequality="binomial", inequality_seen=True)
-    with pytest.raises(BadInput, match="--candidates 2"):
+    with pytest.raises(PacboundError, match="--candidates 2"):
         certify(trained, tiny_data, both)
     assert certify(trained, tiny_data, change(both, candidates=2)).bound.selected == "candidate"
 
@@ -327,7 +327,7 @@ def test_certificates_are_paid_for(trained: Path, tiny_data: Dataset) -> None:
 
 def test_the_prior_is_made_again(trained: Path, tiny_data: Dataset, tmp_path: Path) -> None:
     change(Checkpoint.load(trained), prior_sha256="0" * 64).save(tmp_path / "b.pt")
-    with pytest.raises(BadInput, match="does not give the prior"):
+    with pytest.raises(PacboundError, match="does not give the prior"):
         certify(tmp_path / "b.pt", tiny_data, REQUEST)
     center = posterior_of(Checkpoint.load(trained), tiny_data).center
     assert tensors_digest(center) == certify(trained, tiny_data, REQUEST).prior.sha256

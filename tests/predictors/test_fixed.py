@@ -14,7 +14,7 @@ from scipy.stats import beta
 from pacbound.certificate import checker
 from pacbound.certificate.format import Certificate
 from pacbound.data.digests import example_digests, id_digests, unnamed_digests
-from pacbound.errors import BadInput
+from pacbound.errors import PacboundError
 from pacbound.predictors.claims import Costs, Wanted
 from pacbound.predictors.concluding import new_ledger
 from pacbound.predictors.fixed import fixed_certificate
@@ -120,7 +120,7 @@ def test_copies_are_refused_or_declared() -> None:
     labels = np.repeat(generator.integers(0, 2, 150), 20)
     digests = example_digests(inputs, labels)
     given: dict[str, Any] = {"digests": digests, "model_sha256": "0" * 64}
-    with pytest.raises(BadInput, match="exact copies"):
+    with pytest.raises(PacboundError, match="exact copies"):
         fixed_certificate(labels, labels, 2, **given)
     declared = fixed_certificate(labels, labels, 2, copies="independent", **given)
     assert "2850, declared to be independent" in declared.sentence
@@ -138,22 +138,22 @@ def test_copies_are_refused_or_declared() -> None:
     ],
 )
 def test_what_does_not_fit_is_refused(changes: dict[str, Any], words: str) -> None:
-    with pytest.raises(BadInput, match=words):
+    with pytest.raises(PacboundError, match=words):
         issue(**changes)
 
 
 def test_bad_arrays_costs_and_names_are_refused() -> None:
-    with pytest.raises(BadInput, match="do not go together"):
+    with pytest.raises(PacboundError, match="do not go together"):
         fixed_certificate(LABELS, GUESSES[:5], 3, digests=IDS, model_sha256="ab" * 32)
-    with pytest.raises(BadInput, match="classes from 0 to 1"):
+    with pytest.raises(PacboundError, match="classes from 0 to 1"):
         fixed_certificate(LABELS, GUESSES, 2, digests=IDS, model_sha256="ab" * 32)
     for row in ((Decimal("1.5"),), (Decimal("nan"),), (Decimal(0), Decimal(0))):
-        with pytest.raises(BadInput):
+        with pytest.raises(PacboundError):
             Costs("bad", (row,))
     for groups in (("a“b",), ("",), ("\x1b",), ("x" * 61,)):
-        with pytest.raises(BadInput, match="cannot be named"):
+        with pytest.raises(PacboundError, match="cannot be named"):
             Wanted(groups=groups)
-    with pytest.raises(BadInput, match="did you mean 'per-class'"):
+    with pytest.raises(PacboundError, match="did you mean 'per-class'"):
         Wanted(("per-clas",))
 
 

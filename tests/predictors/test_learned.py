@@ -17,7 +17,7 @@ from torch.distributions import MultivariateNormal, kl_divergence
 from pacbound.certificate import checker
 from pacbound.certificate.format import Certificate
 from pacbound.data import Dataset
-from pacbound.errors import BadInput
+from pacbound.errors import PacboundError
 from pacbound.posteriors import POSTERIORS
 from pacbound.predict import Predictor
 from pacbound.predictors import PREDICTORS, terms
@@ -111,7 +111,7 @@ def test_only_a_learned_center_is_a_fixed_predictor(
     tiny_settings: Settings, tiny_data: Dataset, tmp_path: Path
 ) -> None:
     train(tiny_settings, tiny_data, tmp_path / "a.pt")
-    with pytest.raises(BadInput, match="this prior did not learn"):
+    with pytest.raises(PacboundError, match="this prior did not learn"):
         certify(tmp_path / "a.pt", tiny_data, change(REQUEST, predictor="fixed"))
 
 
@@ -231,11 +231,11 @@ def test_the_prior_is_trained_again_and_compared(
     for name, prior in others.items():
         edited = tampered(trained, tmp_path / f"{name}.pt", learned_prior=prior)
         if name != "variances":  # which are no part of the digest
-            with pytest.raises(BadInput, match="weights do not give the prior"):
+            with pytest.raises(PacboundError, match="weights do not give the prior"):
                 certify(edited, tiny_data, DRAW)
         edited = tampered(edited, edited, prior_sha256=prior.sha256)
         assert certify(edited, tiny_data, DRAW)  # it takes a replay to see it
-        with pytest.raises(BadInput, match="trained again from its seed") as refusal:
+        with pytest.raises(PacboundError, match="trained again from its seed") as refusal:
             certify(edited, tiny_data, replay)
         assert "\n" not in str(refusal.value)
 
@@ -244,7 +244,7 @@ def test_a_prior_without_data_cannot_be_replayed(
     tiny_settings: Settings, tiny_data: Dataset, tmp_path: Path
 ) -> None:
     train(tiny_settings, tiny_data, tmp_path / "a.pt")
-    with pytest.raises(BadInput, match="did not learn from data"):
+    with pytest.raises(PacboundError, match="did not learn from data"):
         certify(tmp_path / "a.pt", tiny_data, change(DRAW, replay_prior=True))
 
 
@@ -254,7 +254,7 @@ def test_other_data_is_refused_even_where_it_is_allowed(trained: Path, tiny_data
     labels[0] = (labels[0] + 1) % 3
     other = change(tiny_data, train_labels=labels)
     for request in (DRAW, change(DRAW, allow_other_data=True)):
-        with pytest.raises(BadInput, match="learned from a part of other data"):
+        with pytest.raises(PacboundError, match="learned from a part of other data"):
             certify(trained, other, request)
     # To predict is no claim.
     assert tiny_data.test_inputs is not None
@@ -277,14 +277,14 @@ def test_settings_and_prior_must_agree(
 ) -> None:
     target, settings = tmp_path / "b.pt", learned_settings(tiny_settings)
     differ = "differ on whether it was learned"
-    with pytest.raises(BadInput, match=differ):
+    with pytest.raises(PacboundError, match=differ):
         certify(tampered(trained, target, learned_prior=None), tiny_data, DRAW)
     data_free = change(settings, prior_fraction=0.0)
-    with pytest.raises(BadInput, match=differ):
+    with pytest.raises(PacboundError, match=differ):
         certify(tampered(trained, target, settings=data_free), tiny_data, DRAW)
     plain = tmp_path / "plain.pt"
     train(tiny_settings, tiny_data, plain)
-    with pytest.raises(BadInput, match=differ):
+    with pytest.raises(PacboundError, match=differ):
         certify(tampered(plain, target, settings=settings), tiny_data, DRAW)
 
 
@@ -328,7 +328,7 @@ def test_a_prior_that_does_not_fit_is_refused_in_one_line(
     prior = edit(Checkpoint.load(trained).learned_prior)
     digest = prior.sha256 if "cannot" not in words else "0" * 64
     bad = tampered(trained, tmp_path / "b.pt", learned_prior=prior, prior_sha256=digest)
-    with pytest.raises(BadInput, match=words) as refusal:
+    with pytest.raises(PacboundError, match=words) as refusal:
         certify(bad, tiny_data, DRAW)
     assert "\n" not in str(refusal.value)
 
@@ -349,7 +349,7 @@ def test_the_order_of_rows_makes_no_difference(trained: Path, tiny_data: Dataset
 def test_a_fraction_that_is_not_declared_is_refused_before_training(
     tiny_settings: Settings, tiny_data: Dataset, tmp_path: Path, fraction: float
 ) -> None:
-    with pytest.raises(BadInput, match="cannot be paid for"):
+    with pytest.raises(PacboundError, match="cannot be paid for"):
         settings = learned_settings(tiny_settings, prior_fraction=fraction)
         train(settings, tiny_data, tmp_path / "a.pt")
     assert list(tmp_path.iterdir()) == []

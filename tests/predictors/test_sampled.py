@@ -16,7 +16,7 @@ from single_losses import errors_per_example, errors_per_weights
 from pacbound.bounds.gaussian_tail import second_moment_limit
 from pacbound.certificate import checker
 from pacbound.data import Dataset
-from pacbound.errors import BadInput
+from pacbound.errors import PacboundError
 from pacbound.flows import certified_norm
 from pacbound.networks.stochastic import StochasticNetwork
 from pacbound.predictors.chunks import Sampler
@@ -220,7 +220,7 @@ def test_an_mlp_of_gaussians_draws_per_example(
 
 
 def test_names_are_checked() -> None:
-    with pytest.raises(BadInput, match="did you mean 'gaussian'"):
+    with pytest.raises(PacboundError, match="did you mean 'gaussian'"):
         Request(Decimal("0.1"), tail="gausian")
-    with pytest.raises(BadInput, match="did you mean 'betting'"):
+    with pytest.raises(PacboundError, match="did you mean 'betting'"):
         Request(Decimal("0.1"), limit="beting")

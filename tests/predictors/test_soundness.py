@@ -21,7 +21,7 @@ from pacbound.bounds.prior_grid import variance
 from pacbound.certificate import checker
 from pacbound.certificate.format import Certificate
 from pacbound.data import Dataset
-from pacbound.errors import BadInput
+from pacbound.errors import PacboundError
 from pacbound.networks.alignment import deskew
 from pacbound.networks.input_map import map_inputs
 from pacbound.predictors.budget import divide, parse_delta
@@ -79,7 +79,7 @@ def test_a_center_that_its_seed_does_not_give_is_refused(
         tampered(path, tmp_path / "kind.pt", settings=change(settings, initializer="he-normal")),
         tampered(path, tmp_path / "bias.pt", settings=change(settings, hidden_bias=-1.0)),
     ):
-        with pytest.raises(BadInput, match="does not give the prior"):
+        with pytest.raises(PacboundError, match="does not give the prior"):
             certify(forged, data, REQUEST)
 
 
@@ -139,7 +139,7 @@ def test_every_knob_of_the_prior_is_paid_for(tiny_settings: Settings) -> None:
     aligned = change(tiny_settings, alignment="deskew")
     assert price(aligned) != price(tiny_settings)  # the list is by name: deskew is first
     for unpaid in ({"input_scale": 1.2345}, {"hidden_bias": -5.0}, {"hidden_bias": 4.0}):
-        with pytest.raises(BadInput, match="cannot be paid for"):
+        with pytest.raises(PacboundError, match="cannot be paid for"):
             prior_choices(change(tiny_settings, **unpaid))
 
 
@@ -356,7 +356,7 @@ def test_other_data_is_refused_unless_asked_for(
     order = np.random.default_rng(0).permutation(data.m)
     shuffled = change(data, train_labels=data.train_labels[order])
     for other in (half, shuffled):
-        with pytest.raises(BadInput, match="other data"):
+        with pytest.raises(PacboundError, match="other data"):
             certify(path, other, REQUEST)
     allowed = certify(path, half, change(REQUEST, allow_other_data=True))
     assert allowed.data.m == 300  # m is counted, not taken from the checkpoint
@@ -365,7 +365,7 @@ def test_other_data_is_refused_unless_asked_for(
 
 def test_the_number_of_classes_must_fit(trained: tuple[Path, Settings, Dataset]) -> None:
     path, _, data = trained
-    with pytest.raises(BadInput, match="3 classes"):
+    with pytest.raises(PacboundError, match="3 classes"):
         certify(path, change(data, classes=4), change(REQUEST, allow_other_data=True))
 
 
@@ -400,5 +400,5 @@ def test_the_default_budget_is_the_papers() -> None:
 
 @pytest.mark.parametrize("text", ["0", "1", "0.5", "-0.1", "1.5", "nan", "inf", "x", "", "1e-400"])
 def test_delta_out_of_range(text: str) -> None:
-    with pytest.raises(BadInput, match="delta"):
+    with pytest.raises(PacboundError, match="delta"):
         parse_delta(text)

@@ -15,7 +15,7 @@ import scipy.stats
 
 from pacbound.bounds.codes import LISTS
 from pacbound.data import Dataset
-from pacbound.errors import BadInput
+from pacbound.errors import PacboundError
 from pacbound.priors.split import Split, split_of, split_order
 from pacbound.recipes import Settings
 
@@ -191,7 +191,7 @@ def test_copies_are_not_kept_on_one_side_which_would_be_unsound() -> None:
 def test_sides_that_overlap_or_leave_out_are_refused(
     learned: np.ndarray, counted: np.ndarray, words: str
 ) -> None:
-    with pytest.raises(BadInput, match=words):
+    with pytest.raises(PacboundError, match=words):
         Split(4, learned, counted)
 
 
@@ -199,7 +199,7 @@ def test_sides_that_overlap_or_leave_out_are_refused(
 def test_a_part_without_examples_is_refused(
     tiny_settings: Settings, fraction: float, examples: int
 ) -> None:
-    with pytest.raises(BadInput, match="leaves one part empty"):
+    with pytest.raises(PacboundError, match="leaves one part empty"):
         split_of(change(tiny_settings, prior_fraction=fraction), made(examples))
 
 

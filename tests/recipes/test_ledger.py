@@ -6,7 +6,7 @@ import dataclasses
 
 import pytest
 
-from pacbound.errors import BadInput
+from pacbound.errors import PacboundError
 from pacbound.recipes import lineage, parse_override, recipe, recipe_names
 from pacbound.recipes.ledger import Tried, _ledger, recipe_ledger
 
@@ -89,11 +89,11 @@ def test_the_file_names_recipes_kinds_and_data_that_exist() -> None:
 def test_nats_add_up() -> None:
     assert Tried(3, 4) + Tried(5, 6) == Tried(15, 10)
     for wrong in ((0, 0), (1, -1)):
-        with pytest.raises(BadInput, match="candidates must be 1 or more"):
+        with pytest.raises(PacboundError, match="candidates must be 1 or more"):
             Tried(*wrong)
 
 
 def test_who_sets_trials_is_told_what_to_declare() -> None:
-    with pytest.raises(BadInput, match=r"certify --candidates .* --looks") as refusal:
+    with pytest.raises(PacboundError, match=r"certify --candidates .* --looks") as refusal:
         recipe("mlp-600", dict([parse_override("trials=20")]))
     assert "\n" not in str(refusal.value)

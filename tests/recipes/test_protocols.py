@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from pacbound.errors import BadInput
+from pacbound.errors import PacboundError
 from pacbound.posteriors import POSTERIORS
 from pacbound.recipes import Settings, parse_override, recipe, recipe_names, recipe_text
 from pacbound.tables.pac_bayes import NETWORKS
@@ -125,7 +125,7 @@ def test_an_override_is_stronger_than_recipe_posterior_and_protocol(protocol: st
     ],
 )
 def test_an_unknown_protocol_is_refused(protocol: Any, words: str) -> None:
-    with pytest.raises(BadInput, match=words):
+    with pytest.raises(PacboundError, match=words):
         recipe("mlp-600", {"protocol": protocol})
 
 
@@ -169,7 +169,7 @@ def test_an_initial_scale_is_one_number_or_one_for_each_layer(
     ],
 )
 def test_a_setting_out_of_its_range_is_refused_in_one_line(key: str, value: Any) -> None:
-    with pytest.raises(BadInput, match=f"setting {key} must be") as caught:
+    with pytest.raises(PacboundError, match=f"setting {key} must be") as caught:
         recipe("mlp-600", {key: value})
     assert "\n" not in str(caught.value)
 

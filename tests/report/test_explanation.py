@@ -21,7 +21,7 @@ from building import FACTOR, finish, inequality_of_the_rule, to_bytes
 
 from pacbound.certificate import checker
 from pacbound.certificate.format import Certificate
-from pacbound.errors import BadInput
+from pacbound.errors import PacboundError
 from pacbound.report.explanation import Explanation, Remedy, explain
 from pacbound.report.ledger import ledger_in_words
 from pacbound.report.situation import Situation, factor
@@ -337,5 +337,5 @@ def test_nonsense_is_refused() -> None:
         replace(shown, claims=(replace(claim, limit=Decimal(2)),)),
         replace(shown, claims=(replace(claim, delta=Decimal(0)),)),
     ):
-        with pytest.raises(BadInput, match="cannot be explained"):
+        with pytest.raises(PacboundError, match="cannot be explained"):
             explain(wrong)

@@ -29,7 +29,7 @@ from page_cases import (
 )
 
 from pacbound.certificate.format import Certificate
-from pacbound.errors import BadInput
+from pacbound.errors import PacboundError
 from pacbound.printable import LONGEST, printable
 from pacbound.report.explanation import claim_line, explain
 from pacbound.report.ledger import ledger_lines
@@ -371,10 +371,10 @@ def test_files_are_gathered_once_and_under_their_own_names(tmp_path: Path) -> No
 
 
 def test_there_must_be_something_to_report_on(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match="no such file or folder"):
+    with pytest.raises(PacboundError, match="no such file or folder"):
         gather([tmp_path / "absent"])
     (tmp_path / "other.json").write_text("{}", encoding="utf-8")
-    with pytest.raises(BadInput, match="no certificates in"):
+    with pytest.raises(PacboundError, match="no certificates in"):
         gather([tmp_path])
 
 

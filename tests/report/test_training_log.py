@@ -14,7 +14,7 @@ from page_cases import record as vector
 
 from pacbound.certificate.format import Certificate
 from pacbound.data import Dataset
-from pacbound.errors import BadInput
+from pacbound.errors import PacboundError
 from pacbound.recipes import Settings
 from pacbound.report.training_log import find_training_log, read_training_log
 from pacbound.training.log import EpochRecord, TrainingLog, log_path
@@ -155,13 +155,13 @@ def test_what_is_no_log_is_refused_with_its_line(
     written: Callable[..., Path], bad: str | bytes, words: str
 ) -> None:
     path = written(line(1), bad, line(3))
-    with pytest.raises(BadInput, match=r"run\.log\.jsonl, ") as refused:
+    with pytest.raises(PacboundError, match=r"run\.log\.jsonl, ") as refused:
         read_training_log(path)
     assert words in str(refused.value)
 
 
 def test_a_missing_file_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match="cannot read"):
+    with pytest.raises(PacboundError, match="cannot read"):
         read_training_log(tmp_path / "absent.log.jsonl")
 
 

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pacbound.errors import BadInput
+from pacbound.errors import PacboundError
 from pacbound.report.run_summary import best_so_far, summary
 from pacbound.report.training_log import Epoch, TrainingLog, read_training_log
 from pacbound.report.training_plot import draw_run, draw_runs
@@ -148,7 +148,7 @@ def test_a_run_without_epochs_is_refused(
 ) -> None:
     (tmp_path / "a.log.jsonl").write_text(json.dumps({"epoch": 1})[:-1])
     log = read_training_log(tmp_path / "a.log.jsonl")
-    with pytest.raises(BadInput, match="has no finished epoch"):
+    with pytest.raises(PacboundError, match="has no finished epoch"):
         if draw is None:
             draw_runs([run("b", 0.5), log], tmp_path / "a.svg")
         else:
@@ -159,5 +159,5 @@ def test_a_run_without_epochs_is_refused(
 def test_epochs_without_figures_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.log.jsonl"
     path.write_text(json.dumps({"epoch": 1, "seconds": 2.0}))
-    with pytest.raises(BadInput, match="nothing to draw"):
+    with pytest.raises(PacboundError, match="nothing to draw"):
         draw_run(read_training_log(path), tmp_path / "a.svg")

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from pacbound.errors import BadInput
+from pacbound.errors import PacboundError
 from pacbound.tables.cell import Measured, Progress, Report, Verdict
 
 
@@ -40,7 +40,7 @@ class FakeCell:
             stream.write(f"{os.getpid()} {threads} {time.time()} ")
         report(Progress("working", 1.0, "half of it"))
         if self.action == "refuse":
-            raise BadInput("diverged\nbadly")
+            raise PacboundError("diverged\nbadly")
         if self.action == "break":
             raise ZeroDivisionError("a fault")
         if self.action == "vanish":

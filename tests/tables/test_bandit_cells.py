@@ -18,7 +18,7 @@ from pacbound.bandit import play as playing
 from pacbound.bandit.play import play
 from pacbound.bandit.problems import load_problem
 from pacbound.bandit.settings import AgentSettings
-from pacbound.errors import BadInput
+from pacbound.errors import PacboundError
 from pacbound.tables.bandit.cell import PLAYING, BanditCell
 from pacbound.tables.cell import Progress
 
@@ -219,5 +219,5 @@ def test_whatever_changes_the_run_changes_the_digest(cell: BanditCell, tmp_path:
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     cell = BanditCell(str(tmp_path / "none.npz"), "diag", 0, QUICK)
-    with pytest.raises(BadInput, match="no file"):
+    with pytest.raises(PacboundError, match="no file"):
         _ = cell.digest

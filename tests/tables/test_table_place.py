@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from fake_cells import FakeCell
 
-from pacbound.errors import BadInput
+from pacbound.errors import PacboundError
 from pacbound.tables.place import Busy, Place
 
 
@@ -64,5 +64,5 @@ def test_tidying_removes_halves_of_files_and_old_failures(place: Place) -> None:
 
 def test_a_place_that_cannot_be_made(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(BadInput, match="cannot write"):
+    with pytest.raises(PacboundError, match="cannot write"):
         Place(tmp_path / "file" / "a").make()

@@ -11,7 +11,7 @@ import torch
 
 from pacbound.data import Dataset
 from pacbound.devices import Arithmetic
-from pacbound.errors import BadInput
+from pacbound.errors import PacboundError
 from pacbound.recipes import recipe
 from pacbound.training.loop import train
 from pacbound.training.ranks import ALONE, Ranks, joined
@@ -85,7 +85,7 @@ def main(folder: Path) -> None:
         try:
             small = recipe("mlp-600", {**BASE, "batch": M - 1})
             train(small, made(""), folder / "refused.pt", ranks=ranks)
-        except BadInput as error:
+        except PacboundError as error:
             (folder / f"refused-{ranks.rank}.txt").write_text(str(error))
 
 

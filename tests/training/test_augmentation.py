@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch.nn import functional
 
-from pacbound.errors import BadInput
+from pacbound.errors import PacboundError
 from pacbound.recipes.settings import AUGMENTATIONS
 from pacbound.seeds import TrainingNoise, derive
 from pacbound.training.augmentation import MOVE, PADDING, SHEAR, STRETCH, TURN, augmented
@@ -75,5 +75,7 @@ def test_grey_images_keep_their_shape_and_a_seed_its_variants(kind: str) -> None
 
 
 def test_augmentation_needs_images() -> None:
-    with pytest.raises(BadInput, match=r"augmentation needs images, not inputs of shape \(9,\)"):
+    with pytest.raises(
+        PacboundError, match=r"augmentation needs images, not inputs of shape \(9,\)"
+    ):
         augmented("distort", torch.rand(4, 9), noise())

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from pacbound.data import Dataset
-from pacbound.errors import BadInput
+from pacbound.errors import PacboundError
 from pacbound.networks.stochastic import StochasticNetwork
 from pacbound.posteriors import posterior_named
 from pacbound.priors.split import Split, split_of
@@ -117,7 +117,7 @@ def test_poison_in_what_is_counted_or_tested_is_not_noticed(
     inputs = vectors.train_inputs.copy()
     inputs[split.learned[0]] = poison
     if not np.isfinite(poison):
-        with pytest.raises(BadInput, match="diverged"):
+        with pytest.raises(PacboundError, match="diverged"):
             learned(settings, change(vectors, train_inputs=inputs), split)
 
 
@@ -186,14 +186,14 @@ def test_a_damaged_prior_file_is_said_in_one_line(
     content = path.read_bytes()
     for damaged in (b"", b"hello", content[: len(content) // 2], content[:-1]):
         path.write_bytes(damaged)
-        with pytest.raises(BadInput, match="delete it to train anew") as refusal:
+        with pytest.raises(PacboundError, match="delete it to train anew") as refusal:
             train(settings, vectors, tmp_path / "a.pt")
         assert "\n" not in str(refusal.value)
     torch.save({"format": "other"}, path)
-    with pytest.raises(BadInput, match=r"delete it|is not the prior"):
+    with pytest.raises(PacboundError, match=r"delete it|is not the prior"):
         train(settings, vectors, tmp_path / "a.pt")
     path.write_bytes(content)
-    with pytest.raises(BadInput, match="is not the prior of these settings"):
+    with pytest.raises(PacboundError, match="is not the prior of these settings"):
         learned(change(settings, prior_seed=1), vectors, path=path)
     assert not (tmp_path / "a.pt").exists()
 
@@ -289,15 +289,15 @@ def test_the_posterior_starts_as_the_prior(
 
 
 def test_a_center_that_learned_nothing_is_refused(settings: Settings, vectors: Dataset) -> None:
-    with pytest.raises(BadInput, match="learned nothing"):
+    with pytest.raises(PacboundError, match="learned nothing"):
         learned(change(settings, initializer="zeros", hidden_bias=0.0), vectors)
 
 
 def test_divergence_is_said_in_one_line(settings: Settings, vectors: Dataset) -> None:
-    with pytest.raises(BadInput, match="the prior's training diverged"):
+    with pytest.raises(PacboundError, match="the prior's training diverged"):
         learned(change(settings, prior_learning_rate=1e20), vectors)
 
 
 def test_batch_normalisation_is_refused(settings: Settings) -> None:
-    with pytest.raises(BadInput, match="batch_norm is not for a learned prior"):
+    with pytest.raises(PacboundError, match="batch_norm is not for a learned prior"):
         change(settings, network="vgg", batch_norm=True)

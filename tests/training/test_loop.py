@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from pacbound.data import Dataset
-from pacbound.errors import BadInput
+from pacbound.errors import PacboundError
 from pacbound.files import file_digest
 from pacbound.recipes import Settings
 from pacbound.training.checkpoints import Checkpoint
@@ -202,7 +202,7 @@ def test_weight_draws_matter_where_examples_share_weights(
 def test_scales_for_another_number_of_layers_are_refused_before_training(
     tiny_settings: Settings, tiny_data: Dataset, tmp_path: Path
 ) -> None:
-    with pytest.raises(BadInput, match="one for each of 2 layers"):
+    with pytest.raises(PacboundError, match="one for each of 2 layers"):
         train(change(tiny_settings, initial_scale=(0.1,) * 3), tiny_data, tmp_path / "a.pt")
     assert list(tmp_path.iterdir()) == []
 
@@ -212,18 +212,18 @@ def test_resume_refuses_other_settings_and_other_data(
 ) -> None:
     path = tmp_path / "a.pt"
     train(tiny_settings, tiny_data, path)
-    with pytest.raises(BadInput, match=r"learning_rate=0\.02 there, 0\.01 now"):
+    with pytest.raises(PacboundError, match=r"learning_rate=0\.02 there, 0\.01 now"):
         train(change(tiny_settings, learning_rate=0.01), tiny_data, path, resume=True)
     labels = tiny_data.train_labels.copy()
     labels[0] = (labels[0] + 1) % 3
-    with pytest.raises(BadInput, match="other data"):
+    with pytest.raises(PacboundError, match="other data"):
         train(tiny_settings, change(tiny_data, train_labels=labels), path, resume=True)
 
 
 def test_divergence_is_said_in_one_line(
     tiny_settings: Settings, tiny_data: Dataset, tmp_path: Path
 ) -> None:
-    with pytest.raises(BadInput, match="diverged"):
+    with pytest.raises(PacboundError, match="diverged"):
         train(change(tiny_settings, learning_rate=1e12), tiny_data, tmp_path / "a.pt")
 
 

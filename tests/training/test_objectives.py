@@ -7,7 +7,7 @@ import torch
 
 from pacbound.bounds import catoni, maurer
 from pacbound.bounds.bernoulli_kl import bernoulli_kl
-from pacbound.errors import BadInput
+from pacbound.errors import PacboundError
 from pacbound.training.objectives import OBJECTIVES, CatoniTrained, objective_named
 
 M, DELTA = 60_000, 0.025
@@ -69,7 +69,7 @@ def test_quadratic_is_tighter_than_pinsker_at_small_risk_only() -> None:
 
 
 def test_unknown_objective_names_the_nearest() -> None:
-    with pytest.raises(BadInput, match="did you mean 'quadratic'"):
+    with pytest.raises(PacboundError, match="did you mean 'quadratic'"):
         objective_named("quadratics", M, DELTA)
 
 

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from pacbound.data import Dataset
-from pacbound.errors import BadInput
+from pacbound.errors import PacboundError
 from pacbound.networks.initializers import prior_center
 from pacbound.networks.lenet import lenet
 from pacbound.networks.mlp import mlp
@@ -125,10 +125,10 @@ def test_a_run_is_continued_in_its_own_arithmetic(digits: Dataset, tmp_path: Pat
 
     with pytest.raises(Stopped):
         train(recipe("mlp-600", {**changes, "products": "bfloat16"}), digits, path, on_epoch=stop)
-    with pytest.raises(BadInput, match="products"):
+    with pytest.raises(PacboundError, match="products"):
         train(recipe("mlp-600", changes), digits, path, resume=True)
 
 
 def test_an_unknown_type_is_refused() -> None:
-    with pytest.raises(BadInput, match="float32 or bfloat16"):
+    with pytest.raises(PacboundError, match="float32 or bfloat16"):
         recipe("mlp-600", {"products": "float16"})

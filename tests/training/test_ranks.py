@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from rank_runs import INDEPENDENT, RUNS, made, run
 
-from pacbound.errors import BadInput
+from pacbound.errors import PacboundError
 from pacbound.networks.initializers import prior_center
 from pacbound.networks.mlp import mlp
 from pacbound.networks.share import Share
@@ -131,7 +131,9 @@ def test_independent_noise_is_another_run(folders: tuple[Path, Path]) -> None:
     command = train_command(settings, "a.pt")
     assert command.startswith("torchrun --nproc-per-node 2 -m pacbound_cli train mlp-600 ")
     assert "noise_streams=2" in command
-    with pytest.raises(BadInput, match="noise_streams=2 is the noise of as many processes, not of"):
+    with pytest.raises(
+        PacboundError, match="noise_streams=2 is the noise of as many processes, not of"
+    ):
         train(recipe("mlp-600", INDEPENDENT), made(""), two / "other.pt", ranks=ALONE)
 
 
@@ -157,7 +159,9 @@ def test_several_processes_are_refused_on_a_device_that_cannot_speak(
     for name, value in {"RANK": "0", "WORLD_SIZE": "2", "MASTER_ADDR": "localhost"}.items():
         monkeypatch.setenv(name, value)
     with (
-        pytest.raises(BadInput, match="several processes can train on cpu and cuda, not on mps"),
+        pytest.raises(
+            PacboundError, match="several processes can train on cpu and cuda, not on mps"
+        ),
         joined(torch.device("mps")),
     ):
         pass
@@ -172,7 +176,7 @@ def test_what_torchrun_did_not_set_is_told(
     for name, value in {"RANK": "0", "WORLD_SIZE": count, "MASTER_ADDR": "localhost"}.items():
         monkeypatch.setenv(name, value)
     monkeypatch.delenv("MASTER_PORT", raising=False)
-    with pytest.raises(BadInput, match=words), joined(torch.device("cpu")):
+    with pytest.raises(PacboundError, match=words), joined(torch.device("cpu")):
         pass
 
 

@@ -34,7 +34,7 @@ import torch
 from torch.func import functional_call
 
 from pacbound.data import Dataset
-from pacbound.errors import BadInput
+from pacbound.errors import PacboundError
 from pacbound.networks.near_ties import is_error
 from pacbound.priors.split import split_of
 from pacbound.recipes import Settings
@@ -88,11 +88,11 @@ def test_other_bits_are_refused_there_and_measured_elsewhere(
 ) -> None:
     first = learn_prior(settings, part)
     other = learn_prior(change(settings, prior_seed=1), part)
-    with pytest.raises(BadInput, match="trained again from its seed") as refusal:
+    with pytest.raises(PacboundError, match="trained again from its seed") as refusal:
         compare_priors(first, other, settings, part)
     assert "\n" not in str(refusal.value)
     wider = change(first, variances=tuple(2 * v for v in first.variances))
-    with pytest.raises(BadInput, match="its variances differ"):
+    with pytest.raises(PacboundError, match="its variances differ"):
         compare_priors(wider, first, settings, part)
     elsewhere = {"machine": {**first.machine, "processor": "another"}}
     replay = compare_priors(change(first, **elsewhere), other, settings, part)
@@ -197,9 +197,9 @@ def test_neither_centre_nor_variances_are_fitted_to_the_validation(
 
 
 def test_a_validation_of_everything_is_refused(settings: Settings, part: Dataset) -> None:
-    with pytest.raises(BadInput, match="leaves no example"):
+    with pytest.raises(PacboundError, match="leaves no example"):
         learn_prior(change(settings, prior_validation=0.999), part)
-    with pytest.raises(BadInput, match="prior_validation"):
+    with pytest.raises(PacboundError, match="prior_validation"):
         change(settings, prior_validation=1.0)
 
 
@@ -233,5 +233,5 @@ def test_what_a_file_says_of_them_is_looked_at(
     checkpoint = train(settings, tiny_data, path)
     assert checkpoint.learned_prior is not None
     change(checkpoint, learned_prior=change(checkpoint.learned_prior, **changes)).save(path)
-    with pytest.raises(BadInput, match=words):
+    with pytest.raises(PacboundError, match=words):
         Checkpoint.load(path)

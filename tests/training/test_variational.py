@@ -14,7 +14,7 @@ from torch.distributions import Independent, Normal, kl_divergence
 from torch.nn import functional
 
 from pacbound.data import Dataset
-from pacbound.errors import BadInput
+from pacbound.errors import PacboundError
 from pacbound.files import file_digest
 from pacbound.networks.initializers import prior_center
 from pacbound.networks.mlp import mlp
@@ -122,11 +122,11 @@ def test_points_are_refused_where_a_bound_is_wanted(
 ) -> None:
     from decimal import Decimal
 
-    with pytest.raises(BadInput, match="a point has no noise"):
+    with pytest.raises(PacboundError, match="a point has no noise"):
         recipe("mlp-600", {"posterior": "point"})
     path = tmp_path / "point.pt"
     train(change(variational, posterior="point"), tiny_data, path)
-    with pytest.raises(BadInput, match="a point has no noise"):
+    with pytest.raises(PacboundError, match="a point has no noise"):
         certify(path, tiny_data, Request(Decimal("0.05")))
 
 
@@ -200,7 +200,7 @@ def test_batch_statistics_cannot_be_certified(tmp_path: Path) -> None:
     data = images(256)
     path = tmp_path / "vgg.pt"
     train(small_vgg(), data, path)
-    with pytest.raises(BadInput, match="batch normalisation learns statistics"):
+    with pytest.raises(PacboundError, match="batch normalisation learns statistics"):
         certify(path, data, Request(Decimal("0.05")))
 
 
@@ -251,7 +251,7 @@ def test_vgg_has_the_blocks_that_its_name_says() -> None:
 def test_vgg_refuses_what_does_not_fit(
     shape: tuple[int, ...], channels: list[int], words: str
 ) -> None:
-    with pytest.raises(BadInput, match=words):
+    with pytest.raises(PacboundError, match=words):
         vgg(shape, channels, 10, batch_norm=False)
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from pacbound.errors import BadInput
+from pacbound.errors import PacboundError
 
 __all__ = ["Squares"]
 
@@ -39,7 +39,7 @@ class Squares:
 
     def _go_wrong(self) -> None:
         if self.fault == "refuse":
-            raise BadInput("three is too many")
+            raise PacboundError("three is too many")
         if self.fault == "break":
             raise ZeroDivisionError("a fault")
         if self.fault == "die":

@@ -14,7 +14,7 @@ from distributed import Client
 
 from pacbound.certificate.format import Certificate
 from pacbound.data import Dataset
-from pacbound.errors import BadInput
+from pacbound.errors import PacboundError
 from pacbound.predictors.chunks import Sampler
 from pacbound.predictors.issuing import Request, certify
 from pacbound.recipes import Settings
@@ -65,7 +65,9 @@ def test_all_workers_killed_at_once_only_delay(address: str) -> None:
     assert results == {number: number**2 for number in range(100)}
 
 
-@pytest.mark.parametrize(("fault", "error"), [("refuse", BadInput), ("break", ZeroDivisionError)])
+@pytest.mark.parametrize(
+    ("fault", "error"), [("refuse", PacboundError), ("break", ZeroDivisionError)]
+)
 def test_an_error_in_the_work_is_told(fault: str, error: type[Exception], address: str) -> None:
     with DaskCluster(address) as cluster, pytest.raises(error):
         list(cluster.results(Squares(20, fault=fault), range(20)))
@@ -73,13 +75,15 @@ def test_an_error_in_the_work_is_told(fault: str, error: type[Exception], addres
 
 def test_no_scheduler_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pacbound.workers.cluster.PATIENCE", 0.5)
-    with pytest.raises(BadInput, match=r"no Dask scheduler answers at tcp://127\.0\.0\.1:9"):
+    with pytest.raises(PacboundError, match=r"no Dask scheduler answers at tcp://127\.0\.0\.1:9"):
         DaskCluster("tcp://127.0.0.1:9")
-    with pytest.raises(BadInput, match="no Dask scheduler"):
+    with pytest.raises(PacboundError, match="no Dask scheduler"):
         DaskCluster("nonsense://x")
 
 
 def test_other_versions_are_refused(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pacbound.workers.cluster.__version__", "another")  # here, not there
-    with pytest.raises(BadInput, match=r"a worker of the Dask cluster has pacbound \S+, torch"):
+    with pytest.raises(
+        PacboundError, match=r"a worker of the Dask cluster has pacbound \S+, torch"
+    ):
         DaskCluster(address)

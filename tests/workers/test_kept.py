@@ -10,7 +10,7 @@ from counting_work import Squares
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pacbound.errors import BadInput
+from pacbound.errors import PacboundError
 from pacbound.predictors.chunks import Sampler
 from pacbound.workers.kept import Kept
 
@@ -83,9 +83,9 @@ def test_a_link_is_not_followed(tmp_path: Path) -> None:
     target, kept = tmp_path / "precious", Kept(tmp_path / "partial")
     target.write_text("mine")
     kept.path.symlink_to(target)
-    with pytest.raises(BadInput, match="not a regular file"):
+    with pytest.raises(PacboundError, match="not a regular file"):
         kept.found("work")
-    with pytest.raises(BadInput, match="cannot write"):
+    with pytest.raises(PacboundError, match="cannot write"):
         kept.add("work", 0, 1)
     assert target.read_text() == "mine"
 
@@ -118,5 +118,5 @@ def test_a_full_disk_is_told(tmp_path: Path) -> None:
     kept = Kept(Path("/dev/full"))
     if not os.path.exists("/dev/full"):
         pytest.skip("no such device here")
-    with pytest.raises(BadInput, match="cannot write /dev/full"):
+    with pytest.raises(PacboundError, match="cannot write /dev/full"):
         kept.add("work", 0, 1)

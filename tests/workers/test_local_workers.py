@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from counting_work import Squares
 
-from pacbound.errors import BadInput
+from pacbound.errors import PacboundError
 from pacbound.workers.engine import Engine, Here, bundles
 from pacbound.workers.local import LocalProcesses
 
@@ -65,14 +65,14 @@ def test_a_worker_that_dies_is_replaced(tmp_path: Path) -> None:
 def test_workers_that_always_die_are_given_up() -> None:
     with (
         LocalProcesses(1, here=0.0) as engine,
-        pytest.raises(BadInput, match="killed by signal 9"),
+        pytest.raises(PacboundError, match="killed by signal 9"),
     ):
         squares(engine, Squares(50, fault="die"))
 
 
 @pytest.mark.parametrize(
     ("fault", "error", "words"),
-    [("refuse", BadInput, "^three is too many$"), ("break", RuntimeError, "a fault")],
+    [("refuse", PacboundError, "^three is too many$"), ("break", RuntimeError, "a fault")],
 )
 def test_an_error_in_the_work_is_told(fault: str, error: type[Exception], words: str) -> None:
     for engine in (LocalProcesses(2, here=0.0), LocalProcesses(2)):

@@ -17,7 +17,7 @@ from pacbound.bandit.problems.statlog import statlog
 from pacbound.bandit.problems.streams import Streams, streams_of
 from pacbound.data import fetch
 from pacbound.data.sources import Progress
-from pacbound.errors import BadInput, unknown_name
+from pacbound.errors import DataError, unknown_name
 
 __all__ = ["load_problem", "problem_names"]
 
@@ -52,7 +52,7 @@ def load_problem(
     if steps is None:
         return problem
     if not 1 <= steps <= problem.steps:
-        raise BadInput(f"{problem.name} has 1 to {problem.steps} steps, not {steps}")
+        raise DataError(f"{problem.name} has 1 to {problem.steps} steps, not {steps}")
     return Problem(
         problem.name,
         problem.contexts[:steps].copy(),  # a view would keep the whole stream in memory
@@ -69,5 +69,7 @@ def _whole(name_or_path: str, seed: int, progress: Progress | None) -> Problem:
     if path.is_file():
         return own_problem(path, seed)
     if "/" in name_or_path or os.sep in name_or_path or path.suffix:
-        raise BadInput(f"no file {name_or_path}; give an .npz file or one of: {', '.join(_MAKERS)}")
+        raise DataError(
+            f"no file {name_or_path}; give an .npz file or one of: {', '.join(_MAKERS)}"
+        )
     raise unknown_name("bandit problem", name_or_path, _MAKERS)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pacbound.bandit.problem import Problem
 from pacbound.bandit.problems.streams import streams_of
 from pacbound.data.npz import read_arrays
-from pacbound.errors import BadInput
+from pacbound.errors import DataError
 
 __all__ = ["own_problem"]
 
@@ -30,16 +30,16 @@ def own_problem(path: Path, seed: int) -> Problem:
     optimal = _numbers(path, "optimal", arrays.get("optimal", rewards.max(1)), 1)
     for key, array in (("rewards", rewards), ("optimal", optimal)):
         if len(array) != len(contexts):
-            raise BadInput(
+            raise DataError(
                 f"{path}: contexts has {len(contexts)} rows and {key} {len(array)}; "
                 "give one of each for every step"
             )
     if rewards.shape[1] < 2:
-        raise BadInput(f"{path}: rewards has a single column; give two arms or more")
+        raise DataError(f"{path}: rewards has a single column; give two arms or more")
     order = streams_of("own", seed)("order").permutation(len(contexts))
     problem = Problem(path.stem, contexts[order], rewards[order], optimal[order])
     if not problem.uniform_regret() > 0:
-        raise BadInput(
+        raise DataError(
             f"{path}: choosing arms at random has no regret, so there is nothing to learn; "
             "check rewards and optimal"
         )
@@ -49,15 +49,15 @@ def own_problem(path: Path, seed: int) -> Problem:
 def _numbers(path: Path, key: str, array: NDArray[Any], dimensions: int) -> NDArray[np.float64]:
     """The array as float64, or what is wrong with it."""
     if array.dtype.kind not in "fiub":
-        raise BadInput(f"{path}: {key} is {array.dtype}; give numbers")
+        raise DataError(f"{path}: {key} is {array.dtype}; give numbers")
     if array.ndim != dimensions or 0 in array.shape:
-        raise BadInput(f"{path}: {key} has shape {array.shape}; give {_SHAPES[key]}")
+        raise DataError(f"{path}: {key} has shape {array.shape}; give {_SHAPES[key]}")
     values = array.astype(np.float64)
     with np.errstate(over="ignore"):  # what overflows float32 is reported here
         bad = ~np.isfinite(values.astype(np.float32))
     if bad.any():
         place = [int(index) for index in np.argwhere(bad)[0]]
-        raise BadInput(
+        raise DataError(
             f"{path}: {key}{place} is {values[tuple(place)]}, not a finite float32 "
             f"({bad.sum()} such values); clean the data"
         )

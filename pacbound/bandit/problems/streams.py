@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from pacbound.errors import BadInput
+from pacbound.errors import SettingError
 from pacbound.seeds import derive
 
 __all__ = ["Streams", "streams_of"]
@@ -19,7 +19,7 @@ Streams: TypeAlias = Callable[[str], np.random.Generator]
 def streams_of(problem: str, seed: int) -> Streams:
     """The streams of a problem. NumPy's bit generators are the same on every platform."""
     if seed < 0:
-        raise BadInput(f"the seed of a problem must be 0 or more, not {seed}")
+        raise SettingError(f"the seed of a problem must be 0 or more, not {seed}")
 
     def stream(purpose: str) -> np.random.Generator:
         derived = derive("bandit problem", problem, seed, purpose)

@@ -11,7 +11,7 @@ import yaml
 
 from pacbound.bandit.agents import AGENTS
 from pacbound.bandit.settings import AgentSettings
-from pacbound.errors import BadInput, unknown_name
+from pacbound.errors import SettingError, unknown_name
 
 __all__ = ["PROTOCOLS", "TUNED", "UNTUNED", "agent_settings"]
 
@@ -49,7 +49,7 @@ def agent_settings(
     given = dict(overrides or {})
     for name, option in CHOSEN.items():
         if name in given:
-            raise BadInput(f"{name} is no setting of an agent; choose it with {option}")
+            raise SettingError(f"{name} is no setting of an agent; choose it with {option}")
     values = _protocols()[protocol]
     there = values["problems"].get(problem, {})
     return AgentSettings.from_mapping(

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pacbound.certificate.checker import MAX_BYTES, verify
 from pacbound.certificate.format import Certificate
-from pacbound.errors import BadInput
+from pacbound.errors import PacboundError
 from pacbound.report.explanation import Explanation, explain, is_vacuous
 from pacbound.report.training_log import TrainingLog, find_training_log, read_training_log
 
@@ -60,7 +60,7 @@ def read_entry(name: str, path: Path, logs: Path | None = None) -> Entry:
         certificate = Certificate.from_json(content)
         log = _log(path, certificate, logs)
         verified = Verified(certificate, explain(certificate), log, content)
-    except BadInput as error:
+    except PacboundError as error:
         return Entry(name, path, "unreadable", str(error), sha256)
     status = "vacuous" if is_vacuous(certificate) else "verified"
     return Entry(name, path, status, "", sha256, verified)
@@ -73,5 +73,5 @@ def _log(path: Path, certificate: Certificate, logs: Path | None) -> TrainingLog
         if found is None and logs is not None:
             found = find_training_log(logs / path.name, certificate)
         return read_training_log(found) if found else None
-    except (BadInput, OSError):
+    except (PacboundError, OSError):
         return None

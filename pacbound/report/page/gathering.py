@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pacbound.certificate.checker import MAX_BYTES
-from pacbound.errors import BadInput
+from pacbound.errors import CertificateError
 
 __all__ = ["Gathered", "gather"]
 
@@ -37,7 +37,7 @@ def gather(paths: Sequence[Path]) -> Gathered:
             certificates, rest = _told_apart(sorted(_json_files(path)))
             others += rest
             if not certificates:
-                raise BadInput(
+                raise CertificateError(
                     f"no certificates in {path}; `pacbound certify CKPT -o {path}/NAME.json` "
                     "writes one"
                 )
@@ -47,7 +47,7 @@ def gather(paths: Sequence[Path]) -> Gathered:
         elif path.exists():
             chosen.setdefault(path.resolve(), (path, path.stem))
         else:
-            raise BadInput(f"no such file or folder: {path}")
+            raise CertificateError(f"no such file or folder: {path}")
     named = Counter(name for _, name in chosen.values())
     return Gathered(
         {name if named[name] == 1 else file.as_posix(): file for file, name in chosen.values()},

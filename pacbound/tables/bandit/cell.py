@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from pacbound.bandit.problems import load_problem, problem_names
 from pacbound.bandit.settings import AgentSettings
-from pacbound.errors import BadInput
+from pacbound.errors import PacboundError, ResultError
 from pacbound.files import file_digest, write_whole
 from pacbound.tables.bandit import result
 from pacbound.tables.cell import Measured, Progress, Report, Verdict
@@ -148,18 +148,18 @@ class BanditCell:
             record = self.record(folder)
             for name in ("agent", "seed"):
                 if record[name] != getattr(self, name):
-                    raise BadInput(f"its result is of another {name}")
+                    raise ResultError(f"its result is of another {name}")
             if record["problem"] != self.label or self.steps not in (None, record["steps"]):
-                raise BadInput("its result is of another problem")
+                raise ResultError("its result is of another problem")
             if AgentSettings.from_mapping(record["settings"]) != self.settings:
-                raise BadInput("its result is of other settings")
+                raise ResultError("its result is of other settings")
             result.check(folder, record)
-        except BadInput as error:
+        except PacboundError as error:
             return Verdict(False, str(error))
         return Verdict(True)
 
     def record(self, folder: Path) -> dict[str, Any]:
-        """What was written; BadInput where something is missing."""
+        """What was written; PacboundError where something is missing."""
         return result.read(folder)
 
     def progress(self, folder: Path) -> Progress | None:
@@ -175,7 +175,7 @@ class BanditCell:
         if path.exists():
             try:
                 return [Measured(PLAYING, 1.0, self.record(folder)["seconds"], modified(path))]
-            except BadInput:
+            except PacboundError:
                 return []
         reached = _reached(folder)
         if reached is None:

@@ -13,7 +13,7 @@ from pacbound import __version__
 from pacbound.bandit.problem import Problem
 from pacbound.bandit.run import Run, best_fixed_arm
 from pacbound.data.npz import UNREADABLE, read_all_arrays
-from pacbound.errors import BadInput
+from pacbound.errors import ResultError
 from pacbound.files import file_digest, write_whole
 
 __all__ = ["POINTS", "RESULT", "RUN", "check", "read", "write"]
@@ -63,7 +63,7 @@ def write(folder: Path, problem: Problem, run: Run, seconds: float) -> None:
 
 
 def read(folder: Path) -> dict[str, Any]:
-    """The figures; BadInput where something is missing."""
+    """The figures; PacboundError where something is missing."""
     path = folder / RESULT
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
@@ -81,21 +81,21 @@ def read(folder: Path) -> dict[str, Any]:
         ):
             raise ValueError
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise BadInput(f"{path} is not a whole result") from error
+        raise ResultError(f"{path} is not a whole result") from error
     assert isinstance(record, dict)
     return record
 
 
 def check(folder: Path, record: dict[str, Any]) -> None:
-    """BadInput if the figures do not fit each other, or not the file of every step."""
+    """PacboundError if the figures do not fit each other, or not the file of every step."""
     path = folder / RUN
     try:
         if file_digest(path) != record["run_sha256"]:
-            raise BadInput("its result is of another run.npz")
+            raise ResultError("its result is of another run.npz")
         arrays = read_all_arrays(path)
         arms, regret = arrays["arms"], arrays["regret"]
     except UNREADABLE as error:
-        raise BadInput(f"{path} cannot be read") from error
+        raise ResultError(f"{path} cannot be read") from error
     normalized = 100 * record["regret"] / record["uniform_regret"]
     fits = (
         len(arms) == len(regret) == record["steps"]
@@ -104,4 +104,4 @@ def check(folder: Path, record: dict[str, Any]) -> None:
         and abs(record["curve"]["normalized_regret"][-1] - normalized) < 1e-3
     )
     if not fits:
-        raise BadInput("its result does not fit what was pulled")
+        raise ResultError("its result does not fit what was pulled")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from pacbound.errors import BadInput
+from pacbound.errors import SettingError
 from pacbound.recipes import recipe
 from pacbound.recipes.choices import prior_choices
 from pacbound.tables.cell import Row
@@ -50,7 +50,7 @@ class PacBayesTable:
             if posterior in OBJECTIVES[objective]
         ]
         if not found:
-            raise BadInput(
+            raise SettingError(
                 "the table has no such cells: pinsker with k-nonlinear would need an exact KL"
             )
         return found

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from pacbound.certificate.checker import check_file
 from pacbound.certificate.format import Certificate
-from pacbound.errors import BadInput
+from pacbound.errors import PacboundError
 from pacbound.recipes.commands import setting_texts
 from pacbound.tables.cell import Measured, Progress, Report, Verdict
 from pacbound.tables.trained import CHECKPOINT, TrainedCell, modified
@@ -135,7 +135,7 @@ class PacBayesCell(TrainedCell):
             return Verdict(False, f"its certificate does not verify: {verdict.reason}")
         try:
             made = self.certificate(folder).made
-        except BadInput as error:
+        except PacboundError as error:
             return Verdict(False, str(error))
         if made.settings != setting_texts(self.settings):
             return Verdict(False, "its certificate is of other settings")
@@ -152,7 +152,7 @@ class PacBayesCell(TrainedCell):
         if path.exists():
             try:
                 seconds = float(self.certificate(folder).made.times["certify"])
-            except (BadInput, KeyError, ValueError):
+            except (PacboundError, KeyError, ValueError):
                 return found
             found.append(Measured(CERTIFYING, 1.0, seconds, modified(path)))
         return found

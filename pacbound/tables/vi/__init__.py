@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from pacbound.errors import BadInput
+from pacbound.errors import SettingError
 from pacbound.recipes import recipe
 from pacbound.tables.cell import Row
 from pacbound.tables.place import Place
@@ -37,7 +37,9 @@ class ViTable:
         asked = dict(selection.sampling or {})
         samples = asked.pop("samples", SAMPLES)
         if selection.objectives or asked:
-            raise BadInput("this table is of the ELBO and certifies nothing: only --samples fits")
+            raise SettingError(
+                "this table is of the ELBO and certifies nothing: only --samples fits"
+            )
         return [
             ViCell(
                 recipe(f"vi-{network}", {**overrides, "posterior": posterior}),

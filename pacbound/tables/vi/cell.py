@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from pacbound.errors import BadInput
+from pacbound.errors import PacboundError, ResultError
 from pacbound.files import file_digest, write_whole
 from pacbound.tables.cell import Measured, Progress, Report, Verdict
 from pacbound.tables.trained import CHECKPOINT, LOG, TrainedCell, modified
@@ -103,7 +103,7 @@ class ViCell(TrainedCell):
             return Verdict(False)
         try:
             record = self.record(folder)
-        except BadInput as error:
+        except PacboundError as error:
             return Verdict(False, str(error))
         if record["settings"] != json.loads(json.dumps(self.settings.to_mapping())):
             return Verdict(False, "its evaluation is of other settings")
@@ -113,7 +113,7 @@ class ViCell(TrainedCell):
         return Verdict(True)
 
     def record(self, folder: Path) -> dict[str, Any]:
-        """What was written; BadInput where something is missing."""
+        """What was written; PacboundError where something is missing."""
         path = folder / EVALUATION
         try:
             record = json.loads(path.read_text(encoding="utf-8"))
@@ -123,7 +123,7 @@ class ViCell(TrainedCell):
                 float(record["training"][name])
             float(record["seconds"]), record["settings"], record["checkpoint_sha256"]
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise BadInput(f"{path} is not a whole evaluation") from error
+            raise ResultError(f"{path} is not a whole evaluation") from error
         assert isinstance(record, dict)
         return record
 
@@ -134,7 +134,7 @@ class ViCell(TrainedCell):
         if path.exists():
             try:
                 seconds = float(self.record(folder)["seconds"])
-            except BadInput:
+            except PacboundError:
                 return found
             found.append(Measured(EVALUATING, 1.0, seconds, modified(path)))
         return found
