@@ -23,7 +23,8 @@ from measuring import options_of
 from torch.profiler import ProfilerActivity, profile
 
 from pacbound.recipes import recipe
-from pacbound.training.loop import Step, train
+from pacbound.training.descent import Step
+from pacbound.training.loop import train
 
 RECIPES = ["mlp-600", "lenet-5", "vi-lenet-5-cifar5", "vi-vgg-16"]
 POSTERIORS = ["diag", "k-linear", "k-nonlinear"]

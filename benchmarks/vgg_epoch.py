@@ -39,7 +39,8 @@ def measure(posterior: str, images: int, augmented: bool, quick: bool) -> dict[s
     from pacbound.data import load
     from pacbound.data.catalogue import find
     from pacbound.recipes import recipe
-    from pacbound.training.loop import Step, train
+    from pacbound.training.descent import Step
+    from pacbound.training.loop import train
 
     torch.set_num_threads(1)
     name = "vi-vgg-16-augmented" if augmented else "vi-vgg-16"

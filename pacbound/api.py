@@ -1,216 +1,571 @@
-"""Training and certifying a module in Python: stochastic, fit, certify, draw."""
+"""The Python object that users hold: a module with a posterior over its weights."""
 
 from __future__ import annotations
 
+import copy
 import os
-import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack, nullcontext
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
-from torch import nn
+from numpy.typing import ArrayLike, NDArray
+from torch import Tensor, nn
 
 from pacbound.certificate.format import Certificate
+from pacbound.data import Dataset
 from pacbound.data.given import dataset_given
-from pacbound.errors import SettingError
+from pacbound.devices import Arithmetic
+from pacbound.errors import CheckpointError, SettingError
+from pacbound.networks.digests import tensors_digest
+from pacbound.networks.input_map import InputMap
 from pacbound.networks.own import prepared, structure_digest
+from pacbound.networks.stochastic import StochasticNetwork
 from pacbound.posteriors import posterior_named
+from pacbound.predict.predictor import Predictor
 from pacbound.predictors.budget import parse_delta
 from pacbound.predictors.chunks import Sampler
 from pacbound.predictors.claims import Costs, Wanted
-from pacbound.predictors.export import network_drawn
-from pacbound.predictors.issuing import Request
-from pacbound.predictors.issuing import certify as issue
+from pacbound.predictors.export import draw_certified
+from pacbound.predictors.issuing import Request, issue
+from pacbound.priors.declared import Initialised
 from pacbound.recipes import Settings, recipe
 from pacbound.recipes.choices import prior_choices
 from pacbound.recipes.commands import GIVEN
+from pacbound.seeds import Noise, TrainingNoise, derive
+from pacbound.training.checkpoints import Checkpoint, described, restored, stored
+from pacbound.training.descent import OptimizerFactory, Step
+from pacbound.training.log import EpochRecord, TrainingLog, log_path
 from pacbound.training.loop import train
-from pacbound.training.networks import network_inputs
-from pacbound.training.progress import SILENT, training_progress
+from pacbound.training.networks import network_inputs, with_structure
+from pacbound.training.prior_variance import PriorVariance, Tail
+from pacbound.training.problem import Problem, build
+from pacbound.training.progress import Callback, training_progress
+from pacbound.training.ranks import joined, local_rank
 from pacbound.workers.choice import engine_for
 
-__all__ = ["DrawnNetwork", "StochasticModule", "certify", "draw", "fit", "stochastic"]
+__all__ = ["PlainNetwork", "StochasticModule", "certify", "load", "stochastic"]
 
 RECIPE = "module"
-# Fields of a request that `certify` has arguments for.
-_NAMED = {"delta", "predictor", "wanted", "inequality", "candidates", "looks", "certificates"}
-_NAMED |= {"place", "copies"}
+FEW = 8  # examples that show how a module uses its layers
 
 
-@dataclass
-class StochasticModule:
-    """A module whose weights have a posterior around a prior that a seed determines.
+class PlainNetwork(nn.Module):
+    """An ordinary network behind the fixed map of its inputs.
 
     Arguments:
-        module: The network's form; the values of its parameters are not used.
-        settings: Those of the recipe `module` that are not its own.
-        checkpoint: What training left, as the bytes of a checkpoint; None before it.
+        network: The network itself, with weights.
+        settings: Of the map.
     """
 
-    module: nn.Module
-    settings: dict[str, Any]
-    checkpoint: bytes | None = field(default=None, repr=False)
+    def __init__(self, network: nn.Module, settings: Settings) -> None:
+        super().__init__()
+        self.network, self.settings = network, settings
 
-    @contextmanager
-    def checkpoint_file(self) -> Iterator[Path]:
-        """The checkpoint as a file, for as long as it is used."""
-        if self.checkpoint is None:
-            raise SettingError("the network is not trained yet: call pacbound.fit first")
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "network.pt"
-            path.write_bytes(self.checkpoint)
-            yield path
+    def forward(self, inputs: Tensor | NDArray[Any]) -> Tensor:
+        """The logits of raw inputs, as they are in the data set."""
+        logits: Tensor = self.network(_mapped(self.settings, inputs))
+        return logits
+
+
+class StochasticModule(nn.Module):
+    """A network whose weights have a posterior around a prior.
+
+    It is an `nn.Module`: its parameters are those of the posterior. `fit` trains them; so may any
+    other training, with `kl` and calls of the module itself. A certificate holds for every
+    posterior, however it was found.
+
+    Made by `pacbound.stochastic` for a module, `StochasticModule.from_recipe` for a recipe's
+    network, or `pacbound.load` from a file.
+
+    Arguments:
+        settings: Of the prior, the posterior and its training.
+        module: The user's own network, where the settings are for one. Values of its parameters
+            are not used.
+
+    Example:
+        >>> net = stochastic(nn.Linear(4, 3), posterior="diag")
+        >>> net(torch.zeros(2, 4)).shape
+        torch.Size([2, 3])
+    """
+
+    def __init__(self, settings: Settings, module: nn.Module | None = None) -> None:
+        super().__init__()
+        self.settings = with_structure(settings, module)
+        self.history: list[EpochRecord] = []  # the epochs of `fit`
+        self.network: StochasticNetwork | None = None
+        self._module = (module,)  # in a tuple: its parameters are not ours
+        self._problem: Problem | None = None
+        self._checkpoint: Checkpoint | None = None  # what `fit` or `load` left
+        self._file: Path | str = "network.pt"
+        self._observed = False
+        self._kl: list[PriorVariance] = []  # in a list: it is no part of our state
+        self._start = ""  # the posterior's digest before any training
+        if module is not None:
+            self._assemble(build(self.settings, (), 0, module))
+
+    @classmethod
+    def from_recipe(
+        cls,
+        name: str,
+        settings: Mapping[str, object] | None = None,
+        module: nn.Module | None = None,
+    ) -> StochasticModule:
+        """The network of a recipe, made when it first sees data.
+
+        Arguments:
+            name: As listed by `pacbound recipes`.
+            settings: Those that differ from the recipe's.
+            module: For the recipe `module`.
+        """
+        return cls(recipe(name, settings), module)
+
+    def _assemble(self, problem: Problem) -> None:
+        self._problem, self.network = problem, problem.network
+        self._observed, self._kl = False, []
+        self._start = tensors_digest(stored(problem.network))
+        self.train(self.training)
+
+    def train(self, mode: bool = True) -> Self:
+        """Set the mode of the posteriors.
+
+        A user's module stays in evaluation mode: what is trained is the network as it predicts.
+        """
+        super().train(mode)
+        if self.network is not None and self._module[0] is not None:
+            ours = {id(m) for layer in self.network.layers.values() for m in layer.modules()}
+            for part in self.network.module.modules():
+                if id(part) not in ours:
+                    part.training = False
+        return self
+
+    # Using it as a network.
+
+    def forward(self, inputs: Tensor | NDArray[Any]) -> Tensor:
+        """The logits of raw inputs, with fresh weights; differentiable in the parameters.
+
+        torch's generator, as of `torch.manual_seed`, determines the weights.
+        """
+        network, seen = self._ready(inputs)
+        seed = derive("call", int(torch.randint(2**62, ())))
+        outputs: Tensor = network(seen, TrainingNoise(seed, seen.device))
+        return outputs
+
+    def mean(self, inputs: Tensor | NDArray[Any]) -> Tensor:
+        """The logits of the network whose weights are the posterior's means."""
+        network, seen = self._ready(inputs)
+        outputs: Tensor = network(seen, None)
+        return outputs
+
+    def sample(self, count: int = 1, seed: int = 0) -> list[PlainNetwork]:
+        """So many ordinary networks, drawn from the posterior.
+
+        Network number k depends on the seed, the posterior and k alone.
+        """
+        problem = self._made()
+        with torch.no_grad():
+            weights = [
+                problem.network.draw_weights(Noise(derive("sample", seed, self._digest(), number)))
+                for number in range(count)
+            ]
+        return [self._plain(each) for each in weights]
+
+    def predict_proba(self, inputs: Tensor | ArrayLike, samples: int = 20) -> Tensor:
+        """The class probabilities of raw inputs, averaged over networks drawn from the posterior.
+
+        The same posterior gives the same probabilities. No certificate speaks of them.
+        """
+        problem = self._made()
+        array = inputs.detach().cpu().numpy() if isinstance(inputs, Tensor) else np.asarray(inputs)
+        plain = self._plain({}).network
+        seed = derive("prediction", self._digest())
+        predictor = Predictor(self.settings, problem.network, plain, seed)
+        return torch.from_numpy(predictor.predict(_as_raw(array), samples).probabilities)
+
+    def kl(self) -> Tensor:
+        """KL to the prior and the price of the prior's variances, in nats; differentiable.
+
+        For training by other means than `fit`. The certificate computes it anew, in float64.
+        """
+        problem, settings = self._made(), self.settings
+        if not self._kl:
+            mode = settings.prior_variance
+            self._kl.append(
+                PriorVariance(
+                    problem.network,
+                    dict(problem.center),
+                    settings.variance_groups,
+                    "fixed" if problem.variances else "profiled" if mode == "trained" else mode,
+                    settings.initial_scale,
+                    Tail(settings.kl_samples, settings.delta / 5),
+                    problem.variances or (settings.fixed_variance,),
+                )
+            )
+        (divergence,) = self._kl
+        divergence.move_center(next(problem.network.parameters()))
+        kl, union = divergence()
+        nats: Tensor = kl + union.to(kl)
+        return nats
+
+    def fit(
+        self,
+        data: object,
+        objective: str | None = None,
+        epochs: int | None = None,
+        *,
+        batch: int | None = None,
+        learning_rate: float | None = None,
+        schedule: str | None = None,
+        averaging: float | None = None,
+        initial_scale: float | None = None,
+        weight_draws: int | None = None,
+        seed: int | None = None,
+        settings: Mapping[str, object] | None = None,
+        label: str = "",
+        optimizer: OptimizerFactory | None = None,
+        device: str = "cpu",
+        dtype: str | None = None,
+        callbacks: Sequence[Callback] = (),
+        checkpoint: str | os.PathLike[str] | None = None,
+        resume: bool = False,
+        progress: bool = True,
+    ) -> Self:
+        """Train the posterior to minimise a bound on the risk; returns the module itself.
+
+        Called again, it trains for more epochs, with a schedule of their own.
+
+        Arguments:
+            data: (x, y) as arrays or tensors, a Dataset, a DataLoader, a file, or the name of a
+                data set. Examples may be dictionaries. A loader is read once; its own order and
+                batches are not used.
+            objective: kl-inverse, quadratic, catoni, catoni-trained or pinsker.
+            epochs: Passes over the data.
+            batch: Examples in a step.
+            learning_rate: At the start of the schedule.
+            schedule: cosine, constant or one-cycle.
+            averaging: The decay of Polyak averaging; 0 for none.
+            initial_scale: The standard deviation of every weight at the start.
+            weight_draws: In every batch, where examples must share weights.
+            seed: Of batches and noise; the prior has its own.
+            settings: Others, as listed by `pacbound recipes show module`.
+            label: The column or key that holds the classes, where there are several.
+            optimizer: Makes an optimiser of the parameters, such as
+                `lambda parameters: torch.optim.SGD(parameters, lr=0.1)`; Adam by default. The
+                schedule multiplies its rates.
+            device: cpu, cuda or mps.
+            dtype: float32, float64, or bfloat16 for the products of matrices and convolutions;
+                by default as the settings say.
+            callbacks: Called after steps and epochs.
+            checkpoint: A file to write after every epoch, for the command line too; its log stands
+                beside it.
+            resume: Continue the run that left the checkpoint.
+            progress: Show the bound while training, on stderr.
+        """
+        examples = dataset_given(data, label or self.settings.label)
+        products = None if dtype is None else "bfloat16" if dtype == "bfloat16" else "float32"
+        given = {
+            "objective": objective,
+            "epochs": epochs,
+            "batch": batch,
+            "learning_rate": learning_rate,
+            "schedule": schedule,
+            "averaging": averaging,
+            "initial_scale": initial_scale,
+            "weight_draws": weight_draws,
+            "seed": seed,
+            "products": products,
+            **(settings or {}),
+        }
+        chosen = self._chosen(given, examples, label)
+        arithmetic = Arithmetic.named(
+            device, "float64" if dtype == "float64" else "float32", local_rank()
+        )
+        path = Path(checkpoint) if checkpoint is not None else None
+        start = None if resume else self._trained_before(examples)
+        if start is not None:
+            before = start.epoch and start.settings.epochs
+            chosen = replace(chosen, epochs=before + chosen.epochs, earlier_epochs=before)
+        records: list[EpochRecord] = []
+        watching = [*callbacks, Callback(on_epoch=records.append)]
+
+        def on_step(step: Step) -> None:
+            for watch in watching:
+                watch.on_step(step)
+
+        def on_epoch(record: EpochRecord) -> None:
+            for watch in watching:
+                watch.on_epoch(record)
+
+        with ExitStack() as stack:
+            ranks = stack.enter_context(joined(arithmetic.device))
+            if progress and ranks.first:
+                watching.append(stack.enter_context(training_progress(chosen.objective)))
+            made = train(
+                chosen,
+                examples,
+                path,
+                resume,
+                on_step,
+                on_epoch,
+                self._module[0],
+                ranks,
+                arithmetic,
+                optimizer,
+                start,
+            )
+        if path is not None:
+            self._file, records = path, TrainingLog(log_path(path)).records()
+        self.history = records if path is not None or start is None else [*self.history, *records]
+        self._adopt(made)
+        return self
+
+    def certify(
+        self,
+        data: object,
+        delta: float | str | Decimal = 0.035,
+        *,
+        predictor: str = "gibbs",
+        claims: Sequence[str] = ("overall",),
+        groups: Sequence[object] = (),
+        costs: Costs | Sequence[Sequence[float]] | None = None,
+        candidates: int = 1,
+        looks: int = 0,
+        certificates: int = 1,
+        place: int | None = None,
+        copies: str = "counted",
+        inequality: str = "",
+        inequality_seen: bool = False,
+        tail: str = "gaussian",
+        limit: str = "betting",
+        draws: int = 5_000_000,
+        weights: int = 10_000,
+        samples: int = 10_000,
+        allow_other_data: bool = False,
+        replay_prior: bool = False,
+        label: str = "",
+        device: str = "cpu",
+        workers: int = 1,
+        sampler: Sampler | None = None,
+        command: str = "pacbound.certify",
+    ) -> Certificate:
+        """The risk certificate of the posterior as it is now, on the data it was trained on.
+
+        Arguments:
+            data: The training data, as given to `fit`.
+            delta: The probability of being wrong.
+            predictor: gibbs, draw, vote-gibbs, vote-tandem or fixed.
+            claims: Of overall, per-class and predicted-class.
+            groups: The group of every example, to claim the error in each of them.
+            costs: A matrix of costs in [0, 1] by true and predicted class, to claim the mean cost.
+            candidates: Modules or priors that were listed before the first look at a result on
+                these examples, this one included.
+            looks: Results on these examples that led to another module or prior.
+            certificates: How many there are to choose from, declared before the first was made.
+            place: This one's place in the order of making, where no number was declared.
+            copies: `independent` declares that equal examples are independent draws.
+            inequality: Another than that of the rule, selected before anything is sampled.
+            inequality_seen: It was selected after both were seen; declare candidates for them.
+            tail: gaussian or theorem3, of a sampled KL.
+            limit: betting or chernoff, of a risk from sampled weights.
+            draws: At least so many of single examples, in whole passes over the data.
+            weights: Draws of whole weights, where examples must share them.
+            samples: Of the KL, where it is not exact.
+            allow_other_data: Certify on data that the posterior was not trained on.
+            replay_prior: Train a learned prior again, and compare.
+            label: The column or key that holds the classes, where there are several.
+            device: Where the risk is sampled.
+            workers: Processes to sample with; they cannot see a module that `__main__` defines.
+            sampler: Where and how sampled work is done, in place of `workers`.
+            command: To be recorded.
+        """
+        examples = dataset_given(data, label or self.settings.label)
+        if self._checkpoint is None and self._digest() == self._start:
+            raise SettingError(
+                "the network is not trained yet: call fit, or train its parameters yourself"
+            )
+        if costs is not None and not isinstance(costs, Costs):
+            rows = tuple(tuple(Decimal(repr(float(cost))) for cost in row) for row in costs)
+            costs = Costs("cost", rows)
+        request = Request(
+            parse_delta(str(delta)),
+            predictor=predictor,
+            wanted=Wanted(tuple(claims), tuple(map(str, groups)), costs),
+            inequality=inequality,
+            inequality_seen=inequality_seen,
+            candidates=candidates,
+            looks=looks,
+            certificates=certificates,
+            place=place,
+            copies=copies,
+            tail=tail,
+            limit=limit,
+            draws=draws,
+            weights=weights,
+            samples=samples,
+            allow_other_data=allow_other_data,
+            replay_prior=replay_prior,
+            device=device,
+            command=command,
+        )
+        seconds = self.history[-1].seconds if self.history else None
+        with engine_for(workers) if sampler is None else nullcontext() as engine:
+            where = sampler if engine is None else Sampler(engine)
+            assert where is not None
+            return issue(
+                self._current(examples),
+                examples,
+                request,
+                where,
+                self._module[0],
+                self._file,
+                seconds,
+            )
+
+    def draw(self, data: object, *, label: str = "") -> PlainNetwork:
+        """The one network that `certify(data, predictor="draw")` speaks of."""
+        examples = dataset_given(data, label or self.settings.label)
+        network = draw_certified(self._current(examples), examples, self._module[0])
+        return PlainNetwork(network.eval(), self.settings)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a checkpoint that `load` and the command line read."""
+        if self._checkpoint is None:
+            raise SettingError(
+                "there is no training to save: call fit; of parameters that were trained "
+                "elsewhere, save the state_dict"
+            )
+        self._current(None).save(Path(path))
+        self._file = Path(path)
+
+    # How it is kept.
+
+    def _chosen(self, given: Mapping[str, object], data: Dataset, label: str) -> Settings:
+        """The settings of a run, with a command's name of the data where it has one."""
+        now = self.settings
+        values = now.everything() | {"epochs": now.epochs - now.earlier_epochs}
+        values |= {key: value for key, value in given.items() if value is not None}
+        values |= {"data": data.origin or GIVEN, "earlier_epochs": 0}
+        return Settings.from_mapping(values | ({"label": label} if label else {}))
+
+    def _trained_before(self, data: Dataset) -> Checkpoint | None:
+        """The posterior to go on from; None where it is still the prior's."""
+        before = self._checkpoint
+        if before is None:
+            trained = self._problem is not None and self._digest() != self._start
+            return self._current(data) if trained and not self.settings.prior_fraction else None
+        if before.learned_prior is not None and before.data["sha256"] != data.sha256:
+            raise CheckpointError(
+                f"the prior learned from a part of other data than this {data.name}: "
+                "make another stochastic module"
+            )
+        return self._current(data)
+
+    def _current(self, data: Dataset | None) -> Checkpoint:
+        """The posterior as it is now."""
+        problem = self._made()
+        if self._checkpoint is not None:
+            return replace(self._checkpoint, posterior=stored(problem.network), training=None)
+        assert data is not None
+        settings = replace(self.settings, data=data.origin or GIVEN)
+        return Checkpoint(
+            settings, described(data), problem.prior_sha256, 0, stored(problem.network), None
+        )
+
+    def _adopt(self, made: Checkpoint) -> None:
+        """Become what a checkpoint describes."""
+        where = next(iter(self.parameters()), None)
+        problem = restored(made, self._module[0])
+        self.settings, self._checkpoint = made.settings, replace(made, training=None)
+        self._assemble(problem)
+        if where is not None:
+            self.to(where)
+
+    def _made(self) -> Problem:
+        if self._problem is None:
+            raise SettingError("the network of a recipe is made when it sees data: call fit first")
+        return self._problem
+
+    def _digest(self) -> str:
+        return tensors_digest(stored(self._made().network))
+
+    def _plain(self, weights: Mapping[str, Tensor]) -> PlainNetwork:
+        """The plain network with these weights, and statistics that are not drawn."""
+        problem = self._made()
+        plain = copy.deepcopy(problem.plain).eval()
+        buffers = dict(problem.network.module.named_buffers())
+        own = {name: value for name, value in plain.state_dict().items() if name in buffers}
+        plain.load_state_dict({**{name: buffers[name] for name in own}, **weights}, strict=False)
+        return PlainNetwork(plain, self.settings)
+
+    def _ready(self, inputs: Tensor | NDArray[Any]) -> tuple[StochasticNetwork, Tensor]:
+        """The network, and what it sees of raw inputs."""
+        network = self._made().network
+        where = next(network.parameters())
+        seen = _mapped(self.settings, inputs).to(where.device)
+        if seen.is_floating_point():
+            seen = seen.to(where.dtype)
+        if self._module[0] is not None and not self._observed:
+            few = seen[:FEW]
+            network.observe(few if len(few) > 1 else torch.cat([few, few]))
+            self._observed = True
+        return network, seen
+
+
+def _as_raw(array: NDArray[Any]) -> NDArray[Any]:
+    """Bytes as they are, other numbers as float32."""
+    return array if array.dtype == np.uint8 else np.asarray(array, np.float32)
+
+
+def _mapped(settings: Settings, inputs: Tensor | NDArray[Any]) -> Tensor:
+    """What the network sees of raw inputs; a tensor keeps its device and its graph."""
+    if not isinstance(inputs, Tensor):
+        return network_inputs(settings, _as_raw(np.asarray(inputs)))
+    if settings.alignment != "none":
+        return network_inputs(settings, _as_raw(inputs.detach().cpu().numpy()))
+    floats = inputs.float() / 255 if inputs.dtype == torch.uint8 else inputs
+    mapped: Tensor = InputMap(inputs.shape[1:], settings.input_scale, settings.smoothing)(floats)
+    return mapped
 
 
 def stochastic(
     module: nn.Module,
     posterior: str = "k-linear",
-    seed: int = 0,
-    initializer: str = "fan-in-uniform",
-    **settings: Any,
+    prior: Initialised | None = None,
+    *,
+    settings: Mapping[str, object] | None = None,
 ) -> StochasticModule:
     """A stochastic network of the module's form.
 
     Arguments:
         module: Of supported layers; it is copied, and its parameters' values are not used.
         posterior: diag, k-diag, k-linear or k-nonlinear.
-        seed: Of the prior's centre: seed k costs 2 ln(k + 1) nats more than seed 0.
-        initializer: What the centre is drawn by.
-        settings: Others of the prior, as listed by `pacbound recipes show module`.
-    """
-    given = {"posterior": posterior, "prior_seed": seed, "initializer": initializer, **settings}
-    net = StochasticModule(prepared(module), given)
-    chosen = _settings(net)
-    posterior_named(chosen.posterior)  # what has no name or no price is refused at once
-    prior_choices(chosen)
-    return net
-
-
-def _settings(net: StochasticModule) -> Settings:
-    return recipe(RECIPE, {"structure": structure_digest(net.module), **net.settings})
-
-
-def fit(
-    net: StochasticModule,
-    data: Any,
-    objective: str = "kl-inverse",
-    epochs: int = 20,
-    *,
-    label: str = "",
-    checkpoint: str | os.PathLike[str] | None = None,
-    progress: bool = True,
-    **settings: Any,
-) -> StochasticModule:
-    """Train the posterior to minimise a bound on the risk; returns the network.
-
-    Arguments:
-        net: From `stochastic`. Training starts anew at the prior each time.
-        data: (x, y) as arrays or tensors, a map-style Dataset, a file, or a data set's name.
-        objective: kl-inverse, quadratic, catoni, catoni-trained or pinsker.
-        epochs: Passes over the data.
-        label: The column that holds the classes, where the data is a table.
-        checkpoint: A file to keep, for the command line; its log stands beside it.
-        progress: Show the bound while training, on stderr.
+        prior: `pacbound.priors.Initialised`, the default, or `pacbound.priors.Learned`.
         settings: Others, as listed by `pacbound recipes show module`.
     """
-    examples = dataset_given(data, label)
-    given = {"objective": objective, "epochs": epochs, **settings}
-    given |= {"data": str(data) if isinstance(data, str | Path) else GIVEN, "label": label}
-    trained = StochasticModule(net.module, {**net.settings, **given})
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(checkpoint) if checkpoint is not None else Path(folder) / "network.pt"
-        with training_progress(objective) if progress else nullcontext(SILENT) as callbacks:
-            chosen = _settings(trained)
-            train(chosen, examples, path, False, *callbacks, net.module)
-        net.settings, net.checkpoint = trained.settings, path.read_bytes()
+    declared = (prior or Initialised()).settings()
+    own = prepared(module)
+    given = {"posterior": posterior, **declared, "structure": structure_digest(own)}
+    chosen = recipe(RECIPE, {**given, **(settings or {})})
+    posterior_named(chosen.posterior)  # what has no name or no price is refused at once
+    prior_choices(chosen)
+    return StochasticModule(chosen, own)
+
+
+def load(path: str | os.PathLike[str], module: nn.Module | None = None) -> StochasticModule:
+    """A stochastic network from a checkpoint, by `fit`, `save` or the command line.
+
+    Arguments:
+        module: The user's own network, where it is one: a file holds no code.
+    """
+    made = Checkpoint.load(Path(path))
+    net = StochasticModule(made.settings, module)
+    net._adopt(made)
+    net.history, net._file = TrainingLog(log_path(Path(path))).records(), Path(path)
     return net
 
 
-def certify(
-    net: StochasticModule,
-    data: Any,
-    delta: float = 0.035,
-    *,
-    predictor: str = "gibbs",
-    claims: Sequence[str] = ("overall",),
-    groups: Sequence[Any] = (),
-    costs: Sequence[Sequence[float]] | None = None,
-    candidates: int = 1,
-    looks: int = 0,
-    certificates: int = 1,
-    place: int | None = None,
-    copies: str = "counted",
-    inequality: str = "",
-    label: str = "",
-    workers: int = 1,
-    **options: Any,
-) -> Certificate:
-    """The risk certificate of a trained network, on the data that it was trained on.
-
-    Arguments:
-        net: After `fit`.
-        data: The training data, as given to `fit`.
-        delta: The probability of being wrong.
-        predictor: gibbs, draw, vote-gibbs, vote-tandem or fixed.
-        claims: Of overall, per-class and predicted-class.
-        groups: The group of every example, to claim the error in each of them.
-        costs: A matrix of costs in [0, 1] by true and predicted class, to claim the mean cost.
-        candidates: Modules or priors that were listed before the first look at a result on these
-            examples, this one included.
-        looks: Results on these examples that led to another module or prior.
-        certificates: How many there are to choose from, declared before the first was made.
-        place: This one's place in the order of making, where no number was declared.
-        copies: `independent` declares that equal examples are independent draws.
-        inequality: Another than that of the rule, selected before anything is sampled.
-        label: The column that holds the classes, where the data is a table.
-        workers: Processes to sample with; they cannot see a module that `__main__` defines.
-        options: draws, weights, samples, and what else a `pacbound.predictors.issuing.Request` has.
-    """
-    known = [name for name in Request.__dataclass_fields__ if name not in _NAMED]
-    for name in options:
-        if name not in known:
-            raise SettingError(f"certify has no option '{name}'; it has {', '.join(known)}")
-    matrix = None
-    if costs is not None:
-        rows = tuple(tuple(Decimal(repr(float(cost))) for cost in row) for row in costs)
-        matrix = Costs("cost", rows)
-    request = Request(
-        parse_delta(repr(delta)),
-        predictor=predictor,
-        wanted=Wanted(tuple(claims), tuple(map(str, groups)), matrix),
-        inequality=inequality,
-        candidates=candidates,
-        looks=looks,
-        certificates=certificates,
-        place=place,
-        copies=copies,
-        **{"command": "pacbound.certify", **options},
-    )
-    with net.checkpoint_file() as path, engine_for(workers) as engine:
-        return issue(path, dataset_given(data, label), request, Sampler(engine), net.module)
-
-
-@dataclass(frozen=True)
-class DrawnNetwork:
-    """One network drawn from a posterior, in front of it the fixed map of its inputs."""
-
-    network: nn.Module
-    settings: Settings
-
-    @torch.inference_mode()
-    def logits(self, inputs: NDArray[Any]) -> NDArray[np.float32]:
-        """The outputs for raw inputs, as they are in the data set."""
-        outputs: NDArray[np.float32] = self.network(network_inputs(self.settings, inputs)).numpy()
-        return outputs
-
-
-def draw(net: StochasticModule, data: Any, *, label: str = "") -> DrawnNetwork:
-    """The one network that `certify(net, data, predictor="draw")` speaks of."""
-    with net.checkpoint_file() as path:
-        return DrawnNetwork(*network_drawn(path, dataset_given(data, label), net.module))
+certify = StochasticModule.certify

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import sys
-import tempfile
 import warnings
 from collections.abc import Sequence
 from decimal import Decimal
-from pathlib import Path
 from types import FrameType
 from typing import Any
 
@@ -15,18 +13,14 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from pacbound.api import StochasticModule
 from pacbound.certificate.format import Certificate
 from pacbound.data import Dataset
 from pacbound.data.digests import example_digests
 from pacbound.errors import PacboundError
-from pacbound.predictors.budget import parse_delta
-from pacbound.predictors.export import network_drawn
-from pacbound.predictors.issuing import Request
-from pacbound.predictors.issuing import certify as issue
 from pacbound.priors.split import split_order
 from pacbound.recipes import Settings, recipe
 from pacbound.recipes.commands import GIVEN
-from pacbound.training.loop import train
 from pacbound.training.networks import network_inputs
 
 try:
@@ -158,22 +152,20 @@ class PacBayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         data = Dataset(
             f"table, {scaled}", inputs, labels.astype(np.int64), None, None, len(self.classes_)
         )
-        request = Request(
-            parse_delta(repr(float(self.delta))),
-            "draw",
+        net = StochasticModule(self._chosen())
+        net.fit(data, progress=False)
+        self.certificate_: Certificate = net.certify(
+            data,
+            repr(float(self.delta)),
+            predictor="draw",
             candidates=self.candidates,
             looks=self.looks,
             certificates=self.certificates,
             copies=self.copies,
             command="pacbound.sklearn",
         )
-        self._settings = self._chosen()
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "network.pt"
-            train(self._settings, data, path)
-            self.certificate_: Certificate = issue(path, data, request)
-            network, _ = network_drawn(path, data)
-        self.network_ = network.double()
+        self.network_ = net.draw(data).network.double()
+        self._settings = net.settings
 
     def _chosen(self) -> Settings:
         plain = "fan-in-uniform" if len(self.hidden) else "zeros"

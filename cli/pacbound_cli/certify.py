@@ -223,15 +223,14 @@ def certify(
     if predictor in ("draw", "fixed"):
         _refuse_sampling_options(ctx)
 
+    from pacbound.api import load as load_network
     from pacbound.data import load
     from pacbound.devices import device_named
     from pacbound.files import ensure_writable
     from pacbound.networks.factory import module_from
     from pacbound.predictors.chunks import Sampler
-    from pacbound.predictors.claims import Wanted, read_costs, read_groups
+    from pacbound.predictors.claims import read_costs, read_groups
     from pacbound.predictors.export import ensure_exportable, export_network
-    from pacbound.predictors.issuing import Request
-    from pacbound.predictors.issuing import certify as issue
     from pacbound.training.checkpoints import Checkpoint
     from pacbound.workers.choice import engine_for
     from pacbound.workers.kept import Kept
@@ -246,40 +245,38 @@ def certify(
     settings = Checkpoint.load(checkpoint).settings
     with fetching_bar() as progress:
         data = load(data_name or settings.data, progress, settings.label)
-    wanted = Wanted(
-        tuple(name.strip() for name in claims.split(",") if name.strip()),
-        read_groups(groups, data_name or settings.data) if groups else (),
-        read_costs(cost) if cost is not None else None,
-    )
     module = module_from(model, data.input_shape, data.classes) if model else None
-    request = Request(
-        delta=probability,
-        predictor=f"vote-{vote_by or 'gibbs'}" if predictor == "vote" else predictor,
-        wanted=wanted,
-        inequality=inequality,
-        inequality_seen=inequality_seen,
-        candidates=candidates,
-        looks=looks,
-        certificates=certificates,
-        place=place,
-        copies=copies,
-        tail=kl_tail,
-        limit=risk_limit,
-        draws=draws,
-        weights=weights,
-        samples=samples,
-        allow_other_data=allow_other_data,
-        replay_prior=replay_prior,
-        device=device,
-        command=shlex.join(["pacbound", *sys.argv[1:]]),
-    )
     kept = Kept(path.with_name(f"{path.name}.partial"))
     try:
         with (
             engine_for(workers or _own_workers(device), scheduler) as engine,
             sampling_progress() as report,
         ):
-            certificate = issue(checkpoint, data, request, Sampler(engine, report, kept), module)
+            certificate = load_network(checkpoint, module).certify(
+                data,
+                probability,
+                predictor=f"vote-{vote_by or 'gibbs'}" if predictor == "vote" else predictor,
+                claims=tuple(name.strip() for name in claims.split(",") if name.strip()),
+                groups=read_groups(groups, data_name or settings.data) if groups else (),
+                costs=read_costs(cost) if cost is not None else None,
+                candidates=candidates,
+                looks=looks,
+                certificates=certificates,
+                place=place,
+                copies=copies,
+                inequality=inequality,
+                inequality_seen=inequality_seen,
+                tail=kl_tail,
+                limit=risk_limit,
+                draws=draws,
+                weights=weights,
+                samples=samples,
+                allow_other_data=allow_other_data,
+                replay_prior=replay_prior,
+                device=device,
+                sampler=Sampler(engine, report, kept),
+                command=shlex.join(["pacbound", *sys.argv[1:]]),
+            )
     except KeyboardInterrupt:
         click.echo("stopped; the same command continues", err=True)
         raise click.exceptions.Exit(130) from None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -143,25 +142,18 @@ def run_training(
     Returns the checkpoint's path and how the last epoch ended; of several processes only the first
     returns.
     """
+    from pacbound.api import StochasticModule
     from pacbound.data import load
-    from pacbound.devices import Arithmetic
     from pacbound.errors import CheckpointError, FileError, SettingError
     from pacbound.files import ensure_writable
     from pacbound.networks.factory import module_from
     from pacbound.recipes import parse_override
     from pacbound.recipes import recipe as named_recipe
-    from pacbound.training.log import TrainingLog, log_path
-    from pacbound.training.loop import train as run
-    from pacbound.training.progress import SILENT, training_progress
-    from pacbound.training.ranks import joined, local_rank, world_size
+    from pacbound.training.log import log_path
+    from pacbound.training.ranks import is_first, world_size
     from pacbound_cli.data import fetching_bar
 
-    arithmetic = Arithmetic.named(
-        device, "float64" if dtype == "float64" else "float32", local_rank()
-    )
     given = {key: value for key, value in flags.items() if value is not None}
-    if dtype is not None:
-        given["products"] = "bfloat16" if dtype == "bfloat16" else "float32"
     if rank_noise == "independent":
         if world_size() == 1:
             raise SettingError("--rank-noise independent is for several processes: see torchrun")
@@ -184,22 +176,19 @@ def run_training(
         import torch
 
         torch.set_num_threads(threads)
-    with joined(arithmetic.device) as ranks:
-        shown = training_progress(settings.objective) if ranks.first else nullcontext(SILENT)
-        with shown as callbacks:
-            try:
-                run(settings, data, path, resume, *callbacks, module, ranks, arithmetic)
-            except KeyboardInterrupt:
-                if ranks.first:
-                    how = f"with --resume continues {path}" if path.exists() else "begins again"
-                    click.echo(f"stopped; the same command {how}", err=True)
-                raise click.exceptions.Exit(130) from None
-    if not ranks.first:
+    net = StochasticModule(settings, module)
+    try:
+        net.fit(data, device=device, dtype=dtype, checkpoint=path, resume=resume)
+    except KeyboardInterrupt:
+        if is_first():
+            how = f"with --resume continues {path}" if path.exists() else "begins again"
+            click.echo(f"stopped; the same command {how}", err=True)
+        raise click.exceptions.Exit(130) from None
+    if not is_first():
         raise click.exceptions.Exit(0)
-    records = TrainingLog(log_path(path)).records()
-    if not records:
+    if not net.history:
         raise SettingError(
             f"{path} is trained and was left as it is, but its log {log_path(path)} is lost, which "
             "said how it ended; use it as it is, or train anew with --force"
         )
-    return path, records[-1]
+    return path, net.history[-1]

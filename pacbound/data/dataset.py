@@ -34,6 +34,7 @@ class Dataset:
     test_inputs: NDArray[Any] | None
     test_labels: NDArray[np.int64] | None
     classes: int
+    origin: str = ""  # the name or path that it was loaded by
 
     def __post_init__(self) -> None:
         self._check("training", self.train_inputs, self.train_labels)

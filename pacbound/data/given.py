@@ -1,13 +1,15 @@
-"""Data as it is given in Python: arrays, tensors, a map-style Dataset, a path or a name."""
+"""Data as it is given in Python: arrays, tensors, a Dataset, a DataLoader, a path or a name."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
+from torch.utils.data import DataLoader
 
 from pacbound.data.arrays import dataset_of
 from pacbound.data.dataset import Dataset
@@ -17,6 +19,7 @@ from pacbound.errors import DataError
 __all__ = ["dataset_given"]
 
 NAMES = ("x", "y", "x_test", "y_test")
+LABELS = ("label", "labels", "y", "target")  # keys of dictionaries that hold the classes
 
 
 def dataset_given(data: Any, label: str = "") -> Dataset:
@@ -24,24 +27,67 @@ def dataset_given(data: Any, label: str = "") -> Dataset:
 
     Arguments:
         data: A pacbound Dataset; (x, y) or (x, y, x_test, y_test) as arrays or tensors; a map-style
-            Dataset of (input, label) pairs, which is read into memory once; or a file or a name.
-        label: The column that holds the classes, where it is a table.
+            Dataset of (input, label) pairs or of dictionaries, or a DataLoader of them, which is
+            read into memory once; or a file or a name.
+        label: The column of a table, or the key of dictionaries, that holds the classes.
     """
     if isinstance(data, Dataset):
         return data
     if isinstance(data, str | Path):
         return load(str(data), label=label)
+    if isinstance(data, DataLoader):
+        return _materialised(type(data.dataset).__name__, _unbatched(data), label)
     if isinstance(data, tuple):
         if len(data) not in (2, 4):
             raise DataError(f"data: give (x, y) or (x, y, x_test, y_test), not {len(data)} parts")
         parts = zip(NAMES, data, strict=False)
         return dataset_of("arrays", {name: _array(part, name) for name, part in parts}, "data")
-    if hasattr(data, "__getitem__") and hasattr(data, "__len__"):
-        return _materialised(data)
+    if hasattr(data, "__getitem__") and hasattr(data, "__len__") and not isinstance(data, dict):
+        examples = (data[place] for place in range(len(data)))
+        return _materialised(type(data).__name__, examples, label)
     raise DataError(
         f"data: {type(data).__name__} cannot be used; give arrays (x, y), a map-style Dataset, a "
-        "file or the name of a data set"
+        "DataLoader, a file or the name of a data set"
     )
+
+
+def _unbatched(loader: DataLoader[Any]) -> Iterator[Any]:
+    """The examples of a loader's batches, one by one."""
+    if loader.drop_last:
+        raise DataError(
+            "data: the DataLoader drops its last batch, and every example counts: "
+            "give drop_last=False"
+        )
+    for batch in loader:
+        if isinstance(batch, Mapping):
+            parts = list(batch.values())
+            for row in zip(*parts, strict=True):
+                yield dict(zip(batch, row, strict=True))
+        elif isinstance(batch, tuple | list) and len(batch) == 2:
+            yield from zip(*batch, strict=True)
+        else:
+            raise DataError("data: the DataLoader's batches are not (inputs, labels) pairs")
+
+
+def _pair(example: Any, place: int, label: str) -> tuple[Any, Any]:
+    """The input and the label of an example: of a pair, or of a dictionary with two keys."""
+    if isinstance(example, Mapping):
+        found = [key for key in ([label] if label else LABELS) if key in example]
+        if not found:
+            raise DataError(
+                f"data: example {place} has the keys {', '.join(map(str, example))}; name the one "
+                "of the classes with label="
+            )
+        rest = [key for key in example if key != found[0]]
+        if len(rest) != 1:
+            raise DataError(
+                f"data: example {place} has the inputs {', '.join(map(str, rest))}; keep one of "
+                "them"
+            )
+        return example[rest[0]], example[found[0]]
+    if not isinstance(example, tuple | list) or len(example) != 2:
+        raise DataError(f"data: example {place} is not an (input, label) pair")
+    return example[0], example[1]
 
 
 def _array(values: Any, name: str) -> NDArray[Any]:
@@ -57,17 +103,14 @@ def _array(values: Any, name: str) -> NDArray[Any]:
     return array
 
 
-def _materialised(data: Any) -> Dataset:
-    """Every example of a map-style Dataset, in its order, once."""
+def _materialised(name: str, examples: Iterable[Any], label_key: str) -> Dataset:
+    """Every example, in its order, once."""
     inputs: list[NDArray[Any]] = []
     labels: list[int] = []
-    if not len(data):
-        raise DataError("data: the Dataset is empty")
-    for place in range(len(data)):
-        pair = data[place]
-        if not isinstance(pair, tuple | list) or len(pair) != 2:
-            raise DataError(f"data: example {place} is not an (input, label) pair")
-        value, label = pair
+    for place, example in enumerate(examples):
+        value, label = _pair(example, place, label_key)
+        if isinstance(value, list) or hasattr(value, "__array_interface__"):
+            value = _array(value, f"the input of example {place}")
         if not isinstance(value, Tensor | np.ndarray):
             raise DataError(
                 f"data: the input of example {place} is {type(value).__name__}; give a tensor or "
@@ -84,7 +127,9 @@ def _materialised(data: Any) -> Dataset:
             raise DataError(f"data: the label of example {place} is {label!r}; give 0, 1, …")
         inputs.append(array)
         labels.append(int(number))
+    if not inputs:
+        raise DataError("data: the Dataset is empty")
     if not inputs[0].ndim:
         inputs = [array.reshape(1) for array in inputs]
     arrays = {"x": np.stack(inputs), "y": np.array(labels, np.int64)}
-    return dataset_of(type(data).__name__, arrays, "data")
+    return dataset_of(name, arrays, "data")

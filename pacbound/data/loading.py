@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from pacbound.data.catalogue import catalogue, find, find_files
@@ -33,14 +34,15 @@ def load(name_or_path: str, progress: Progress | None = None, label: str = "") -
         if label and not is_table:
             raise DataError(f"{name_or_path} is no table: a label column is for .csv and .parquet")
         if path.is_file():
-            return TABLES[path.suffix.lower()](path, label) if is_table else read_npz(path)
+            read = TABLES[path.suffix.lower()](path, label) if is_table else read_npz(path)
+            return replace(read, origin=name_or_path)
         if "/" in name_or_path or os.sep in name_or_path or path.suffix:
             raise DataError(
                 f"no file {name_or_path}; give an .npz, .csv or .parquet file or one of: "
                 f"{', '.join(catalogue())}"
             )
     entry = find(name_or_path)
-    return entry.assemble(obtain(entry, progress).contents)
+    return replace(entry.assemble(obtain(entry, progress).contents), origin=name_or_path)
 
 
 def fetch(name: str, progress: Progress | None = None) -> Fetched:

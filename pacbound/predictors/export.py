@@ -36,6 +36,7 @@ from pacbound.training.tensor_file import read_tensors
 
 __all__ = [
     "description_path",
+    "draw_certified",
     "ensure_exportable",
     "export_network",
     "load_exported",
@@ -66,12 +67,19 @@ def network_drawn(
 ) -> tuple[nn.Module, Settings]:
     """The one network of a checkpoint and data, drawn again, and the settings of its input map."""
     checkpoint = Checkpoint.load(checkpoint_path)
+    return draw_certified(checkpoint, data, module), checkpoint.settings
+
+
+def draw_certified(
+    checkpoint: Checkpoint, data: Dataset, module: nn.Module | None = None
+) -> nn.Module:
+    """The one network that a certificate of this posterior on this data speaks of."""
     problem = posterior_of(checkpoint, data, allow_other_data=True, module=module)
     seed = seed_of(checkpoint, problem, data)("draw")
     grouping = checkpoint.settings.variance_groups
     drawn = draw_network(problem.network, problem.center, grouping, seed)
     problem.plain.load_state_dict(drawn.weights)
-    return problem.plain, checkpoint.settings
+    return problem.plain
 
 
 def export_network(

@@ -52,14 +52,14 @@ from pacbound.recipes.choices import prior_choices, prior_kind
 from pacbound.recipes.commands import as_texts, setting_texts, train_command
 from pacbound.recipes.ledger import recipe_ledger
 from pacbound.seeds import certificate_seed
-from pacbound.training.checkpoints import Checkpoint, ensure_sizes, restore_posterior
+from pacbound.training.checkpoints import Checkpoint, restored
 from pacbound.training.learned_prior import learn_prior, prior_settings
 from pacbound.training.log import TrainingLog, log_path
 from pacbound.training.networks import network_inputs
-from pacbound.training.problem import Problem, build
+from pacbound.training.problem import Problem, observe
 from pacbound.training.replay import Replay, compare_priors
 
-__all__ = ["Request", "certify", "posterior_of", "replay_prior", "seed_of"]
+__all__ = ["Request", "certify", "issue", "posterior_of", "replay_prior", "seed_of"]
 
 LIMITS = ("betting", "chernoff")
 COPIES = ("counted", "independent")
@@ -135,7 +135,22 @@ def certify(
     sampler: Sampler = ALONE,
     module: nn.Module | None = None,
 ) -> Certificate:
-    """Issue the certificate of a checkpoint on its training data.
+    """Issue the certificate of a checkpoint's file; see `issue`."""
+    epochs = TrainingLog(log_path(path)).records()
+    seconds = epochs[-1].seconds if epochs else None
+    return issue(Checkpoint.load(path), data, request, sampler, module, path, seconds)
+
+
+def issue(
+    checkpoint: Checkpoint,
+    data: Dataset,
+    request: Request,
+    sampler: Sampler = ALONE,
+    module: nn.Module | None = None,
+    path: Path | str = "network.pt",
+    training_seconds: float | None = None,
+) -> Certificate:
+    """Issue the certificate of a posterior on the data that it was trained on.
 
     Nothing is trusted but the posterior's parameters: the prior is made again from its seed, its
     variance put on the grid, m counted, the data hashed, and KL computed in float64. A learned
@@ -144,9 +159,10 @@ def certify(
     Arguments:
         sampler: Where Monte Carlo work is done, which the certificate does not depend on.
         module: The user's own network, where the checkpoint is of one.
+        path: The checkpoint's file, as the command that trained it names it.
+        training_seconds: How long training took, if that is known.
     """
     start = time.monotonic()
-    checkpoint = Checkpoint.load(path)
     settings = checkpoint.settings
     predictor = PREDICTORS[request.predictor]
     _refuse(checkpoint, data, request)
@@ -208,7 +224,7 @@ def certify(
         ledger,
         request.inequality,
         request.inequality_seen,
-        _made(checkpoint, path, training, request.command, time.monotonic() - start),
+        _made(checkpoint, training, request.command, training_seconds, time.monotonic() - start),
     )
 
 
@@ -308,7 +324,6 @@ def posterior_of(
     module: nn.Module | None = None,
 ) -> Problem:
     """The checkpoint's network and the prior's centre, made anew and compared with its digest."""
-    learned = checkpoint.learned_prior
     if checkpoint.data["sha256"] != data.sha256 and not allow_other_data:
         raise CheckpointError(
             f"the checkpoint was trained on other data than this {data.name} (its sha256 begins "
@@ -321,19 +336,9 @@ def posterior_of(
             f"the checkpoint is for {described[0]} classes and inputs of shape {described[1]}; "
             f"{data.name} has {data.classes} and {data.input_shape}"
         )
-    settings = checkpoint.settings
-    if (settings.prior_fraction > 0) != (learned is not None):
-        raise CheckpointError(
-            "the checkpoint's settings and its prior differ on whether it was learned"
-        )
-    ensure_sizes(checkpoint, module)
-    problem = build(settings, data, module, learned)
-    if problem.prior_sha256 != checkpoint.prior_sha256:
-        made = f"prior's seed {settings.prior_seed} does" if learned is None else "weights do"
-        raise CheckpointError(
-            f"the {made} not give the prior that the checkpoint records: its digest differs"
-        )
-    restore_posterior(problem.network, checkpoint.posterior)
+    problem = restored(checkpoint, module)
+    if module is not None:
+        observe(problem, checkpoint.settings, data)
     return problem
 
 
@@ -367,12 +372,17 @@ def replay_prior(
     return compare_priors(recorded, again, checkpoint.settings, part, module)
 
 
-def _made(checkpoint: Checkpoint, path: Path, training: str, command: str, seconds: float) -> Made:
-    epochs = TrainingLog(log_path(path)).records()
+def _made(
+    checkpoint: Checkpoint,
+    training: str,
+    command: str,
+    training_seconds: float | None,
+    seconds: float,
+) -> Made:
     learned, settings = checkpoint.learned_prior, checkpoint.settings
     times = {"certify": f"{seconds:.1f}"}
-    if epochs:
-        times["train"] = f"{epochs[-1].seconds:.1f}"
+    if training_seconds is not None:
+        times["train"] = f"{training_seconds:.1f}"
     prior = {}
     if learned is not None:
         times["prior"] = f"{learned.seconds:.1f}"

@@ -115,6 +115,8 @@ class Settings:
     label: str = ""  # the column of a table that holds the classes
     # arithmetic
     products: str = "float32"  # of matrices, and convolutions: float32 or bfloat16
+    # a run that continues another
+    earlier_epochs: int = 0  # of `epochs`, trained before with a schedule of their own
     # several processes
     noise_streams: int = 1  # 1: all share one; else each of so many processes has its own
 
@@ -128,6 +130,8 @@ class Settings:
             raise SettingError(
                 "setting linear_epochs is for k-nonlinear: other posteriors are linear"
             )
+        if self.earlier_epochs and self.earlier_epochs >= self.epochs:
+            raise SettingError("setting earlier_epochs must be below epochs, which has them all")
         if self.posterior == "point" and self.prior_variance != "fixed":
             raise SettingError("a point has no noise, so no bound: it is for variational inference")
         if self.objective == "elbo" and self.prior_fraction:
@@ -231,6 +235,7 @@ _RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
     "structure": (lambda value: isinstance(value, str), "the digest of a module's layers"),
     "label": (lambda value: isinstance(value, str), "the name of a column"),
     "products": (_one_of("float32", "bfloat16"), "float32 or bfloat16"),
+    "earlier_epochs": (_whole(0), "a whole number of 0 or more"),
     "noise_streams": (_whole(1), "1, or the number of processes, each with noise of its own"),
     "initial_scale": (_scales, "a positive number, or one for each layer"),
     "flow": (_one_of("iaf", "realnvp"), "iaf or realnvp"),

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pacbound.data import Dataset
     from pacbound.data.sources import Progress as FetchProgress
     from pacbound.training.checkpoints import Checkpoint
-    from pacbound.training.loop import Step
+    from pacbound.training.descent import Step
 
 __all__ = ["CHECKPOINT", "LOG", "TrainedCell", "modified"]
 

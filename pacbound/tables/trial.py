@@ -13,7 +13,8 @@ from tempfile import TemporaryDirectory
 from pacbound.data import Dataset, load
 from pacbound.recipes import Settings
 from pacbound.tables.trained import CHECKPOINT, TrainedCell
-from pacbound.training.loop import Step, train
+from pacbound.training.descent import Step
+from pacbound.training.loop import train
 
 __all__ = ["Clock", "trial"]
 

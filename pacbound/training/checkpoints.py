@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from pacbound.data import Dataset
 from pacbound.errors import CheckpointError, PacboundError
 from pacbound.files import write_whole
 from pacbound.networks.stochastic import StochasticNetwork
@@ -20,9 +21,10 @@ from pacbound.recipes import Settings
 from pacbound.training.learned_prior import MOST_THREADS, LearnedPrior
 from pacbound.training.machine import is_machine_record
 from pacbound.training.networks import plain_network
+from pacbound.training.problem import Problem, build
 from pacbound.training.tensor_file import read_tensors
 
-__all__ = ["Checkpoint", "ensure_sizes", "restore_posterior"]
+__all__ = ["Checkpoint", "described", "restore_posterior", "restored", "stored"]
 
 FORMAT = "pacbound-checkpoint/2"
 LONGEST = 300  # characters of a refusal
@@ -93,6 +95,26 @@ class Checkpoint:
         )
 
 
+def described(data: Dataset) -> dict[str, Any]:
+    """What a checkpoint says of the data that it was trained on."""
+    return {
+        "name": data.name,
+        "sha256": data.sha256,
+        "m": data.m,
+        "classes": data.classes,
+        "input_shape": list(data.input_shape),
+    }
+
+
+def stored(network: StochasticNetwork) -> dict[str, Tensor]:
+    """A copy of the posterior's tensors as a checkpoint has them: of float32, on the CPU."""
+    found = {}
+    for name, value in network.state_dict().items():
+        dtype = torch.float32 if value.is_floating_point() else value.dtype
+        found[name] = value.detach().to("cpu", dtype, copy=True)
+    return found
+
+
 def _learned(content: Any, path: Path) -> LearnedPrior | None:
     """A learned prior as it was saved; its digest is compared by whoever uses it."""
     if content is None:
@@ -138,7 +160,7 @@ def _describes_data(data: object) -> bool:
     return isinstance(data, dict) and {k: type(v) for k, v in data.items()} == kinds
 
 
-def ensure_sizes(checkpoint: Checkpoint, module: nn.Module | None = None) -> None:
+def _ensure_sizes(checkpoint: Checkpoint, module: nn.Module | None = None) -> None:
     """Refuse settings whose network would take more memory than the tensors that came with them.
 
     Arguments:
@@ -173,6 +195,29 @@ def ensure_sizes(checkpoint: Checkpoint, module: nn.Module | None = None) -> Non
         needed = max(needed, steps * sum(a * b for a, b in pairwise(sizes)) // 4)
     if needed > most:
         raise absurd
+
+
+def restored(checkpoint: Checkpoint, module: nn.Module | None = None) -> Problem:
+    """The network and the prior's centre, made anew and compared with the recorded digest.
+
+    Arguments:
+        module: The user's own network, where the checkpoint is of one.
+    """
+    settings, learned = checkpoint.settings, checkpoint.learned_prior
+    if (settings.prior_fraction > 0) != (learned is not None):
+        raise CheckpointError(
+            "the checkpoint's settings and its prior differ on whether it was learned"
+        )
+    _ensure_sizes(checkpoint, module)
+    shape = tuple(checkpoint.data["input_shape"])
+    problem = build(settings, shape, checkpoint.data["classes"], module, learned)
+    if problem.prior_sha256 != checkpoint.prior_sha256:
+        made = f"prior's seed {settings.prior_seed} does" if learned is None else "weights do"
+        raise CheckpointError(
+            f"the {made} not give the prior that the checkpoint records: its digest differs"
+        )
+    restore_posterior(problem.network, checkpoint.posterior)
+    return problem
 
 
 def restore_posterior(network: StochasticNetwork, posterior: dict[str, Tensor]) -> None:

@@ -21,7 +21,7 @@ from torch.func import functional_call
 from torch.nn import functional
 
 from pacbound.data import Dataset
-from pacbound.errors import CheckpointError, TrainingDiverged
+from pacbound.errors import CheckpointError
 from pacbound.files import write_whole
 from pacbound.networks.digests import tensors_digest
 from pacbound.networks.initializers import prior_center
@@ -33,14 +33,14 @@ from pacbound.recipes import Settings
 from pacbound.seeds import TrainingNoise, derive
 from pacbound.training.augmentation import augmented
 from pacbound.training.averaging import PolyakAverage
+from pacbound.training.descent import Descent, Evaluated, Step, Totals
 from pacbound.training.machine import LONGEST_RECORD, is_machine_record, machine_record
 from pacbound.training.networks import network_inputs, plain_network
-from pacbound.training.saved_state import restore_module, restore_optimizer
+from pacbound.training.saved_state import restore_module
 from pacbound.training.schedules import SCHEDULES
 from pacbound.training.tensor_file import read_tensors
 
-__all__ = ["MOST_THREADS", "LearnedPrior", "PriorStep"]
-__all__ += ["learn_prior", "prior_path", "prior_settings"]
+__all__ = ["MOST_THREADS", "LearnedPrior", "learn_prior", "prior_path", "prior_settings"]
 
 FORMAT = "pacbound-prior/2"
 MOST_THREADS = 1024  # that a file may ask for
@@ -75,17 +75,6 @@ class LearnedPrior:
         return tensors_digest(self.center)
 
 
-@dataclass(frozen=True)
-class PriorStep:
-    """How far the training of a prior is, for a progress display."""
-
-    epoch: int
-    epochs: int
-    step: int
-    steps: int
-    risk: float
-
-
 def prior_settings(settings: Settings) -> dict[str, Any]:
     """What determines a learned prior, besides the data: how it was trained."""
     names = [field.name for field in fields(settings)]
@@ -105,7 +94,7 @@ def learn_prior(
     settings: Settings,
     part: Dataset,
     path: Path | None = None,
-    on_step: Callable[[PriorStep], None] = lambda step: None,
+    on_step: Callable[[Step], None] = lambda step: None,
     module: nn.Module | None = None,
     threads: int | None = None,
 ) -> LearnedPrior:
@@ -153,7 +142,7 @@ class _Run:
             self.network, settings.initializer, settings.prior_seed, settings.hidden_bias
         )
         self.network.load_state_dict(start)
-        self.optimizer = torch.optim.AdamW(
+        optimizer = torch.optim.AdamW(
             self.network.parameters(),
             lr=1.0,
             weight_decay=settings.prior_weight_decay,
@@ -161,40 +150,41 @@ class _Run:
         )
         decay = settings.prior_averaging
         self.average = PolyakAverage(self.network, decay) if decay else None
+        self.descent = Descent(
+            optimizer,
+            self.average,
+            self.m,
+            settings.prior_batch,
+            "the prior's training",
+            "prior_learning_rate",
+        )
         self.inputs = network_inputs(settings, part.train_inputs)
         self.labels = torch.from_numpy(part.train_labels)
         self.seconds = 0.0  # of the epochs so far
         self.identity = derive("prior", prior_settings(settings), part.sha256)
 
-    def epoch(self, epoch: int, on_step: Callable[[PriorStep], None]) -> None:
-        settings, m, clock = self.settings, self.m, time.monotonic()
+    def epoch(self, epoch: int, on_step: Callable[[Step], None]) -> None:
+        settings, clock = self.settings, time.monotonic()
         source = TrainingNoise(derive("prior training", settings.prior_seed, epoch))
-        order, steps = source.permutation(m), math.ceil(m / settings.prior_batch)
-        errors = seen = 0
+
+        def rates(done: float) -> list[float]:
+            share = (epoch - 1 + done) / settings.prior_epochs
+            return [settings.prior_learning_rate * SCHEDULES["cosine"](share)]
+
+        def evaluate(chosen: Tensor) -> Evaluated:
+            inputs = augmented(settings.prior_augmentation, self.inputs[chosen], source)
+            labels = self.labels[chosen]
+            logits = self.network(inputs)
+            loss = functional.cross_entropy(logits, labels)
+            errors = int((logits.detach().argmax(1) != labels).sum())
+            return Evaluated(loss, loss.item(), errors)
+
+        def shown(step: int, objective: float, totals: Totals) -> None:
+            at = "prior", epoch, settings.prior_epochs, step, self.descent.steps
+            on_step(Step(*at, totals.risk, 0.0, objective, None))
+
         with _dropout(self.network, settings.prior_dropout, source):
-            for step in range(steps):
-                done = (epoch - 1 + step / steps) / settings.prior_epochs
-                rate = settings.prior_learning_rate * SCHEDULES["cosine"](done)
-                for group in self.optimizer.param_groups:
-                    group["lr"] = rate
-                chosen = order[step * settings.prior_batch : (step + 1) * settings.prior_batch]
-                inputs = augmented(settings.prior_augmentation, self.inputs[chosen], source)
-                labels = self.labels[chosen]
-                self.optimizer.zero_grad(set_to_none=True)
-                logits = self.network(inputs)
-                loss = functional.cross_entropy(logits, labels)
-                if not math.isfinite(loss.item()):
-                    raise TrainingDiverged(
-                        f"the prior's training diverged in epoch {epoch}; "
-                        "try a smaller prior_learning_rate"
-                    )
-                loss.backward()  # type: ignore[no-untyped-call]
-                self.optimizer.step()
-                if self.average is not None:
-                    self.average.update()
-                errors += int((logits.detach().argmax(1) != labels).sum())
-                seen += len(labels)
-                on_step(PriorStep(epoch, settings.prior_epochs, step + 1, steps, errors / seen))
+            self.descent.epoch(epoch, source.permutation(self.m), rates, evaluate, shown)
         self.seconds += time.monotonic() - clock
 
     def prior(self) -> LearnedPrior:
@@ -260,8 +250,7 @@ class _Run:
             "threads": self.threads,
             "seconds": self.seconds,
             "network": self.network.state_dict(),
-            "optimizer": self.optimizer.state_dict(),
-            "average": self.average.state() if self.average else None,
+            **self.descent.state(),
         }
         write_whole(path, lambda stream: torch.save(content, stream))
 
@@ -283,9 +272,7 @@ class _Run:
             if not is_machine_record(content["machine"]):
                 raise ValueError("it does not say on which machine it was trained")
             restore_module(self.network, content["network"])
-            restore_optimizer(self.optimizer, content["optimizer"])
-            if self.average is not None:
-                self.average.restore(content["average"])
+            self.descent.restore(content["optimizer"], content["average"])
         except ValueError as error:
             raise CheckpointError(f"{path} is damaged: {error}; delete it to train anew") from error
         self.threads, self.seconds = threads, seconds

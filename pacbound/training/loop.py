@@ -6,7 +6,7 @@ import math
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from pacbound.bounds import mcallester
 from pacbound.bounds.bernoulli_kl import bernoulli_kl_inverse
 from pacbound.data import Dataset
 from pacbound.devices import CPU, Arithmetic
-from pacbound.errors import CheckpointError, TrainingDiverged
+from pacbound.errors import CheckpointError, SettingError, WorkerError
 from pacbound.memory import keeping_memory
 from pacbound.networks.digests import tensors_digest
 from pacbound.networks.joint_batch_norm import join_batch_norms
@@ -30,53 +30,36 @@ from pacbound.seeds import Noise, TrainingNoise, derive
 from pacbound.training.augmentation import augmented
 from pacbound.training.averaging import PolyakAverage
 from pacbound.training.batch_objective import BatchObjective
-from pacbound.training.checkpoints import Checkpoint, restore_posterior
-from pacbound.training.learned_prior import (
-    LearnedPrior,
-    PriorStep,
-    learn_prior,
-    prior_path,
-)
+from pacbound.training.checkpoints import Checkpoint, described, restore_posterior, stored
+from pacbound.training.descent import Descent, Evaluated, OptimizerFactory, Step, Totals
+from pacbound.training.learned_prior import LearnedPrior, learn_prior, prior_path
 from pacbound.training.log import EpochRecord, TrainingLog, log_path
 from pacbound.training.networks import network_inputs, with_structure
 from pacbound.training.objectives import objective_of
 from pacbound.training.prior_variance import PriorVariance, Tail
-from pacbound.training.problem import build
+from pacbound.training.problem import build_for
 from pacbound.training.ranks import ALONE, Ranks
-from pacbound.training.saved_state import restore_module, restore_optimizer
+from pacbound.training.saved_state import restore_module
 from pacbound.training.schedules import SCHEDULES
 
-__all__ = ["Step", "train"]
+__all__ = ["train"]
 
 WARM_START_LEARNING_RATE = 1e-3
-
-
-@dataclass(frozen=True)
-class Step:
-    """Where training is, for a progress display."""
-
-    epoch: int
-    epochs: int
-    step: int
-    steps: int
-    risk: float
-    kl: float
-    objective: float
-    bound: float
 
 
 @keeping_memory()
 def train(
     settings: Settings,
     data: Dataset,
-    path: Path,
+    path: Path | None = None,
     resume: bool = False,
     on_step: Callable[[Step], None] = lambda step: None,
     on_epoch: Callable[[EpochRecord], None] = lambda record: None,
-    on_prior: Callable[[PriorStep], None] = lambda step: None,
     module: nn.Module | None = None,
     ranks: Ranks = ALONE,
     arithmetic: Arithmetic = CPU,
+    optimizer: OptimizerFactory | None = None,
+    start: Checkpoint | None = None,
 ) -> Checkpoint:
     """Minimise the objective; leave a checkpoint at `path` after every epoch.
 
@@ -84,41 +67,41 @@ def train(
     was stopped and resumed ends with the same weights as one that was not.
 
     Arguments:
+        path: Where the checkpoint is kept, and its log beside it; None for neither.
+        resume: Continue the run that left the checkpoint. A finished one is continued where the
+            settings have more epochs than it: with a schedule of its own for those.
+        on_step: Called after every step, also of a learned prior.
+        on_epoch: Called after every epoch of the posterior.
         module: The user's own network, where the settings are for one.
         ranks: The processes that train together. The first writes the files.
         arithmetic: Where to compute. A learned prior is always trained on the CPU, where it can be
             trained again to the same bit.
+        optimizer: Makes an optimiser of parameters; Adam with the settings' rate by default. The
+            schedule multiplies the rates that it begins with.
+        start: A posterior to start from, of the same prior; the prior itself by default.
     """
     settings = with_structure(settings, module)
+    saved = Checkpoint.load(path) if resume and path is not None else None
+    if saved is not None:
+        settings, start = _continued(settings, saved, data, path)
+        if start is None and saved.training is None:
+            return saved
     prior_choices(settings)  # a prior that no certificate could pay for is refused now
-    first, learned = 1, None
     split = split_of(settings, data)
     ranks.refuse_unfit(settings.noise_streams, len(split.counted), settings.batch)
-    if settings.prior_fraction:
-        part = split.learned_data(data)
-        file = prior_path(path, settings, part)
-
-        def learn(still_here: Callable[[], None]) -> LearnedPrior:
-            def step(at: PriorStep) -> None:
-                still_here()
-                on_prior(at)
-
-            return learn_prior(settings, part, file, step, module)
-
-        learned = ranks.from_first(learn)
-    run = _Run(settings, data, split, learned, module, ranks, arithmetic)
-    if resume:
-        saved = Checkpoint.load(path)
-        if saved.settings != settings:
-            raise CheckpointError(f"{path} has other settings: {_difference(saved, settings)}")
-        if saved.data["sha256"] != data.sha256:
-            raise CheckpointError(f"{path} was trained on other data than this {data.name}")
-        if saved.training is None:
-            return saved
+    learned = start.learned_prior if start is not None else None
+    if settings.prior_fraction and learned is None:
+        learned = _learned(settings, split.learned_data(data), path, on_step, module, ranks)
+    run = _Run(settings, data, split, learned, module, ranks, arithmetic, optimizer)
+    first = 1
+    if start is not None:
+        run.begin_at(start)
+        first = run.epochs - (settings.epochs - settings.earlier_epochs) + 1
+    elif saved is not None:
         run.restore(saved)
         first = saved.epoch + 1
-    log = TrainingLog(log_path(path))
-    kept = log.restart(first - 1) if ranks.first else []
+    log = TrainingLog(log_path(path)) if path is not None and ranks.first else None
+    kept = log.restart(first - 1) if log is not None else []
     clock = time.monotonic() - (kept[-1].seconds if kept else 0.0)
     checkpoint = None
     before = learned.seconds if learned is not None else 0.0
@@ -130,16 +113,58 @@ def train(
         seconds = time.monotonic() - clock
         record = EpochRecord(epoch=epoch, seconds=seconds, prior_seconds=before, **figures)
         # The log first: after a kill between the two the epoch is done, and logged, again.
-        log.append(record)
-        checkpoint.save(path)
+        if log is not None and path is not None:
+            log.append(record)
+            checkpoint.save(path)
         on_epoch(record)
     assert checkpoint is not None
     return checkpoint
 
 
+def _continued(
+    settings: Settings, saved: Checkpoint, data: Dataset, path: Path | None
+) -> tuple[Settings, Checkpoint | None]:
+    """The settings to resume with; and where to start from, if a finished run gets more epochs."""
+    if saved.data["sha256"] != data.sha256:
+        raise CheckpointError(f"{path} was trained on other data than this {data.name}")
+    before, earlier = saved.settings.epochs, saved.settings.earlier_epochs
+    alike = replace(settings, epochs=before, earlier_epochs=earlier) == saved.settings
+    if alike and settings.epochs == before:
+        return replace(settings, earlier_epochs=earlier) if earlier else settings, None
+    if not alike or saved.training is not None:
+        raise CheckpointError(f"{path} has other settings: {_difference(saved, settings)}")
+    if settings.epochs < before:
+        raise SettingError(
+            f"{path} has {before} epochs: give more to continue it, not {settings.epochs}"
+        )
+    return replace(settings, earlier_epochs=before), saved
+
+
+def _learned(
+    settings: Settings,
+    part: Dataset,
+    path: Path | None,
+    on_step: Callable[[Step], None],
+    module: nn.Module | None,
+    ranks: Ranks,
+) -> LearnedPrior:
+    """The prior of these settings, trained by the first process or found beside the checkpoint."""
+    file = prior_path(path, settings, part) if path is not None else None
+
+    def learn(still_here: Callable[[], None]) -> LearnedPrior:
+        def step(at: Step) -> None:
+            still_here()
+            on_step(at)
+
+        return learn_prior(settings, part, file, step, module)
+
+    return ranks.from_first(learn)
+
+
 def _difference(saved: Checkpoint, settings: Settings) -> str:
     old, new = saved.settings.everything(), settings.everything()
-    return ", ".join(f"{k}={old[k]!r} there, {new[k]!r} now" for k in old if old[k] != new[k])
+    differing = [k for k in old if old[k] != new[k] and k != "earlier_epochs"]
+    return ", ".join(f"{k}={old[k]!r} there, {new[k]!r} now" for k in differing)
 
 
 @dataclass(frozen=True)
@@ -150,6 +175,23 @@ class Phase:
     epochs: int
     learning_rate: float
     schedule: str
+
+
+def _phases(settings: Settings) -> list[Phase]:
+    """The phases of a run. One that continues another has a single one after the earlier epochs."""
+    rate, schedule = settings.learning_rate, settings.schedule
+    last = settings.flow_learning_rate if settings.posterior == "k-nonlinear" else rate
+    warm, linear = settings.warm_start_epochs, settings.linear_epochs
+    if settings.earlier_epochs:
+        return [
+            Phase("earlier", settings.earlier_epochs + warm + linear, 0.0, "constant"),
+            Phase("bound", settings.epochs - settings.earlier_epochs, last, schedule),
+        ]
+    return [
+        Phase("warm-start", warm, WARM_START_LEARNING_RATE, "constant"),
+        Phase("linear", linear, rate, schedule),
+        Phase("bound", settings.epochs, last, schedule),
+    ]
 
 
 class _Run:
@@ -164,6 +206,7 @@ class _Run:
         module: nn.Module | None,
         ranks: Ranks,
         arithmetic: Arithmetic,
+        optimizer: OptimizerFactory | None,
     ) -> None:
         self.settings, self.whole, self.learned = settings, whole, learned
         self.ranks, self.arithmetic = ranks, arithmetic
@@ -171,12 +214,12 @@ class _Run:
         self.data = data = split.counted_data(whole)
         self.inputs = network_inputs(settings, data.train_inputs).to(device, dtype)
         self.labels = torch.from_numpy(data.train_labels).to(device)
-        self.problem = build(settings, data, module, learned)
+        self.problem = build_for(settings, data, module, learned)
         self.network = self.problem.network.to(device, dtype)
         if not (
             ranks.alone or self.own_noise or self.network.regular or settings.weight_draws == 1
         ):
-            raise CheckpointError(
+            raise SettingError(
                 "a module that uses a layer twice cannot share weight_draws among processes: use "
                 "--rank-noise independent, or --set weight_draws=1"
             )
@@ -192,19 +235,14 @@ class _Run:
         ).to(device, dtype)
         self.objective = objective_of(settings, data.m, data.classes).to(device, dtype)
         self.modules = torch.nn.ModuleList([self.network, self.prior_variance, self.objective])
-        rate, schedule = settings.learning_rate, settings.schedule
-        last = settings.flow_learning_rate if settings.posterior == "k-nonlinear" else rate
-        self.phases = [
-            Phase("warm-start", settings.warm_start_epochs, WARM_START_LEARNING_RATE, "constant"),
-            Phase("linear", settings.linear_epochs, rate, schedule),
-            Phase("bound", settings.epochs, last, schedule),
-        ]
+        self.phases = _phases(settings)
         self.epochs = sum(phase.epochs for phase in self.phases)
-        self.steps = math.ceil(data.m / settings.batch)
-        self.optimizer = self._new_optimizer()
         self.average = (
             PolyakAverage(self.network, settings.averaging) if settings.averaging else None
         )
+        self.factory = optimizer
+        self.descent = self._new_descent()
+        self.shown_bound: float | None = None
         parts = self.network, self.prior_variance, self.objective
         self.batch_objective = BatchObjective(*parts, data.classes, ranks, settings.products)
         self.evaluate: nn.Module = self.batch_objective
@@ -240,8 +278,16 @@ class _Run:
             before -= phase.epochs
         raise ValueError(f"there is no epoch {epoch}")
 
-    def _new_optimizer(self) -> torch.optim.Optimizer:
-        return torch.optim.Adam(self.modules.parameters(), lr=1.0, fused=True)
+    def _new_descent(self) -> Descent:
+        parameters = list(self.modules.parameters())
+        if self.factory is None:
+            optimizer: torch.optim.Optimizer = torch.optim.Adam(parameters, lr=1.0, fused=True)
+            self.base_rates = None
+        else:
+            optimizer = self.factory(parameters)
+            self.base_rates = [float(group["lr"]) for group in optimizer.param_groups]
+        m, batch = self.data.m, self.settings.batch
+        return Descent(optimizer, self.average, m, batch, "training", "learning_rate")
 
     def epoch(self, epoch: int, on_step: Callable[[Step], None]) -> dict[str, Any]:
         """One pass over the data; returns the figures of its record."""
@@ -249,7 +295,7 @@ class _Run:
         phase, before = self.phase_at(epoch)
         warm = phase.name == "warm-start"
         if epoch == settings.warm_start_epochs + 1:
-            self.optimizer = self._new_optimizer()
+            self.descent = self._new_descent()
         self.network.activate(nonlinear=phase.name == "bound")
         self._join(phase)
         source = TrainingNoise(derive("training", settings.seed, epoch), self.arithmetic.device)
@@ -257,38 +303,28 @@ class _Run:
         if self.own_noise:
             seed = derive("training of a rank", settings.seed, epoch, self.ranks.rank)
             source = TrainingNoise(seed, self.arithmetic.device)
-        total = torch.zeros(3, dtype=torch.float64)  # surrogate, errors, objective
-        seen, kl, rate = 0, 0.0, phase.learning_rate
-        for step in range(self.steps):
-            chosen = order[step * settings.batch : (step + 1) * settings.batch]
-            done = (before + step / self.steps) / phase.epochs
-            rate = phase.learning_rate * SCHEDULES[phase.schedule](done)
-            for group in self.optimizer.param_groups:
-                group["lr"] = rate
-            surrogate, errors, kl_now, objective = self._step(chosen, source, warm)
-            if not math.isfinite(objective):
-                raise TrainingDiverged(
-                    f"training diverged in epoch {epoch} (the objective is {objective}); "
-                    "try a smaller learning_rate"
-                )
-            total += torch.tensor(
-                [surrogate * len(chosen), errors, objective * len(chosen)], dtype=torch.float64
-            )
-            seen, kl = seen + len(chosen), kl_now
-            risk = float(total[1]) / seen
-            at = (epoch, self.epochs, step + 1, self.steps)
-            on_step(Step(*at, risk, kl, objective, self._bound(risk, kl)))
-        surrogate, risk, objective = (total / seen).tolist()
-        self._refuse_drift(epoch)
-        return self._figures(phase.name, surrogate, risk, objective, rate)
 
-    def _step(self, chosen: Tensor, source: Noise, warm: bool) -> tuple[float, int, float, float]:
-        """One step on a batch; its surrogate risk, errors, KL and objective.
+        def rates(done: float) -> list[float]:
+            factor = SCHEDULES[phase.schedule]((before + done) / phase.epochs)
+            return [rate * factor for rate in self.base_rates or [phase.learning_rate]]
+
+        def shown(step: int, objective: float, totals: Totals) -> None:
+            at = phase.name, epoch, self.epochs, step, self.descent.steps
+            on_step(Step(*at, totals.risk, totals.kl, objective, self.shown_bound))
+
+        def evaluate(chosen: Tensor) -> Evaluated:
+            return self._evaluate(chosen, source, warm)
+
+        totals = self.descent.epoch(epoch, order, rates, evaluate, shown, averaged=not warm)
+        self._refuse_drift(epoch)
+        return self._figures(phase.name, totals)
+
+    def _evaluate(self, chosen: Tensor, source: Noise, warm: bool) -> Evaluated:
+        """The objective on a batch.
 
         Every process takes its share of the batch, and all take the same step. They also draw the
         same noise, that of the whole batch, unless each has its own.
         """
-        self.optimizer.zero_grad(set_to_none=True)
         share, draws = self.ranks.share(len(chosen)), self.settings.weight_draws
         if self.own_noise:
             draws = math.ceil(draws / self.ranks.count)
@@ -300,11 +336,7 @@ class _Run:
             share,
             None if self.own_noise else share,
         )
-        objective.backward()
-        self.optimizer.step()
-        if self.average is not None and not warm:
-            self.average.update()
-        return surrogate.item(), int(errors), kl.item(), objective.item()
+        return Evaluated(objective, surrogate.item(), int(errors), kl.item())
 
     def _inputs(self, chosen: Tensor, share: Share, source: Noise) -> Tensor:
         """This process's inputs of a batch, augmented."""
@@ -321,15 +353,13 @@ class _Run:
         if not self.ranks.same(
             tensors_digest({k: v for k, v in state.items() if isinstance(v, Tensor)})
         ):
-            raise CheckpointError(
+            raise WorkerError(
                 f"the processes have different parameters after epoch {epoch}: do all run on the "
                 "same kind of machine, with the same versions and data?"
             )
 
     @torch.no_grad()
-    def _figures(
-        self, phase: str, surrogate: float, risk: float, objective: float, rate: float
-    ) -> dict[str, Any]:
+    def _figures(self, phase: str, totals: Totals) -> dict[str, Any]:
         warm = phase == "warm-start"
         average = self.average if not warm else None
         if average is not None:
@@ -340,17 +370,19 @@ class _Run:
         constants = [L for L in self.prior_variance.lipschitz() if L is not None]
         if average is not None:
             average.swap()
+        surrogate, risk = totals.surrogate / totals.seen, totals.risk
+        self.shown_bound = self._bound(risk, kl + union)
         return {
             "phase": phase,
             "surrogate_risk": surrogate,
             "risk": risk,
             "kl": kl,
             "nats": kl + union,
-            "bound": self._bound(risk, kl + union),
-            "objective": objective,
+            "bound": self.shown_bound,
+            "objective": totals.objective / totals.seen,
             "prior_variances": variances,
             "lipschitz": [constant.item() for constant in constants],
-            "learning_rate": rate,
+            "learning_rate": self.descent.optimizer.param_groups[0]["lr"],
             "beta": None if warm else self.objective.beta_at(surrogate, kl + union),
         }
 
@@ -362,26 +394,16 @@ class _Run:
         """The state after an epoch; only the posterior when it was the last one."""
         if self.average is not None:
             self.average.swap()
-        posterior = {name: _stored(value) for name, value in self.network.state_dict().items()}
+        posterior = stored(self.network)
         if self.average is not None:
             self.average.swap()
         finished = epoch == self.epochs
         training = None
         if not finished:
-            training = {
-                "modules": self.modules.state_dict(),
-                "optimizer": self.optimizer.state_dict(),
-                "average": self.average.state() if self.average else None,
-            }
+            training = {"modules": self.modules.state_dict(), **self.descent.state()}
         return Checkpoint(
             settings=self.settings,
-            data={
-                "name": self.whole.name,
-                "sha256": self.whole.sha256,
-                "m": self.whole.m,
-                "classes": self.data.classes,
-                "input_shape": list(self.data.input_shape),
-            },
+            data=described(self.whole),
             prior_sha256=self.problem.prior_sha256,
             learned_prior=self.learned,
             epoch=epoch,
@@ -389,12 +411,19 @@ class _Run:
             training=training,
         )
 
-    def restore(self, saved: Checkpoint) -> None:
-        """Continue where a checkpoint was written."""
+    def begin_at(self, start: Checkpoint) -> None:
+        """Start from another posterior than the prior's."""
+        self._restore_posterior(start)
+
+    def _restore_posterior(self, saved: Checkpoint) -> None:
         expected, posterior = self.network.state_dict(), saved.posterior
         if self.arithmetic.dtype == torch.float64:
             posterior = {k: v.to(expected[k].dtype) for k, v in posterior.items() if k in expected}
         restore_posterior(self.network, posterior)
+
+    def restore(self, saved: Checkpoint) -> None:
+        """Continue where a checkpoint was written."""
+        self._restore_posterior(saved)
         parts = {"modules", "optimizer", "average"}
         try:
             if not isinstance(saved.training, dict) or set(saved.training) != parts:
@@ -404,16 +433,8 @@ class _Run:
             restore_module(self.modules, saved.training["modules"])
             if flaw := self.network.flaw():
                 raise ValueError(flaw)
-            restore_optimizer(self.optimizer, saved.training["optimizer"])
-            if self.average is not None:
-                self.average.restore(saved.training["average"])
+            self.descent.restore(saved.training["optimizer"], saved.training["average"])
         except ValueError as error:
             raise CheckpointError(
                 f"the checkpoint's training state does not fit: {error}; train anew with --force"
             ) from error
-
-
-def _stored(value: Tensor) -> Tensor:
-    """A copy as a checkpoint has it, whatever device and type training computed with."""
-    dtype = torch.float32 if value.is_floating_point() else value.dtype
-    return value.detach().to("cpu", dtype, copy=True)

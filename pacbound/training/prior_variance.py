@@ -74,6 +74,10 @@ class PriorVariance(nn.Module):
         self._tail = tail
         self._norms = [[EstimatedNorm() for _ in group] for group in self._groups]
 
+    def move_center(self, like: Tensor) -> None:
+        """Bring the prior's centre to the device and type of the posterior's parameters."""
+        self._groups = [[(q, part.to(like)) for q, part in group] for group in self._groups]
+
     def second_moments(self) -> list[Tensor]:
         """T = E‖W − Θ0‖² of every group, or what the certificate would put in its place."""
         moments = [

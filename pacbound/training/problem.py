@@ -18,7 +18,7 @@ from pacbound.recipes import Settings
 from pacbound.training.learned_prior import LearnedPrior
 from pacbound.training.networks import network_inputs, plain_network
 
-__all__ = ["Problem", "build"]
+__all__ = ["Problem", "build", "build_for", "observe"]
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,8 @@ class Problem:
 
 def build(
     settings: Settings,
-    data: Dataset,
+    input_shape: tuple[int, ...],
+    classes: int,
     module: nn.Module | None = None,
     learned: LearnedPrior | None = None,
 ) -> Problem:
@@ -49,7 +50,7 @@ def build(
         learned: The prior, where the settings are for one that learned; the posterior then starts
             as the prior itself, where its KL is 0.
     """
-    plain = plain_network(settings, data.input_shape, data.classes, module)
+    plain = plain_network(settings, input_shape, classes, module)
     family = posterior_named(
         settings.posterior,
         kind=settings.flow,
@@ -78,8 +79,24 @@ def build(
     groups = network.variance_groups(settings.variance_groups)
     if variances is not None and len(variances) != len(groups):
         raise CheckpointError("the learned prior must bring one variance for each variance group")
-    if module is not None:
-        few = network_inputs(settings, data.train_inputs[probe_places(data.m)])
-        refuse_misbehaviour(plain, few, data.classes)
-        network.observe(few)
     return Problem(network, center, variances, digest, plain)
+
+
+def build_for(
+    settings: Settings,
+    data: Dataset,
+    module: nn.Module | None = None,
+    learned: LearnedPrior | None = None,
+) -> Problem:
+    """The same for examples, a few of which show how a user's own network behaves."""
+    problem = build(settings, data.input_shape, data.classes, module, learned)
+    if module is not None:
+        observe(problem, settings, data)
+    return problem
+
+
+def observe(problem: Problem, settings: Settings, data: Dataset) -> None:
+    """See on a few examples how a user's own network behaves, and how it uses its layers."""
+    few = network_inputs(settings, data.train_inputs[probe_places(data.m)])
+    refuse_misbehaviour(problem.plain, few, data.classes)
+    problem.network.observe(few)

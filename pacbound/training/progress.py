@@ -5,25 +5,38 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TypeAlias
+from dataclasses import dataclass
 
-from pacbound.training.learned_prior import PriorStep
+from pacbound.training.descent import Step
 from pacbound.training.log import EpochRecord
-from pacbound.training.loop import Step
 
-__all__ = ["SILENT", "Callbacks", "training_progress"]
+__all__ = ["Callback", "training_progress"]
 
-Callbacks: TypeAlias = tuple[
-    Callable[[Step], None], Callable[[EpochRecord], None], Callable[[PriorStep], None]
-]
-SILENT: Callbacks = (lambda step: None, lambda record: None, lambda step: None)
+
+def _nothing(_: object) -> None:
+    return None
+
+
+@dataclass(frozen=True)
+class Callback:
+    """Functions to call while training runs.
+
+    Arguments:
+        on_step: Called after every step, also of a learned prior.
+        on_epoch: Called after every epoch of the posterior, when its checkpoint is written.
+
+    Example:
+        >>> records = []
+        >>> watch = Callback(on_epoch=records.append)
+    """
+
+    on_step: Callable[[Step], None] = _nothing
+    on_epoch: Callable[[EpochRecord], None] = _nothing
 
 
 @contextmanager
-def training_progress(objective: str) -> Iterator[Callbacks]:
-    """What to call after every step, every epoch, and every step of a learned prior.
-
-    All write to stderr.
+def training_progress(objective: str) -> Iterator[Callback]:
+    """Shows steps and epochs on stderr.
 
     Variational inference has no bound to show, but the negative ELBO.
     """
@@ -33,20 +46,20 @@ def training_progress(objective: str) -> Iterator[Callbacks]:
     def last(figures: EpochRecord | Step) -> str:
         if objective == "elbo":
             return f"−ELBO {figures.objective:.4f}"
-        return f"bound {figures.bound:.2%}"
+        return "" if figures.bound is None else f"bound {figures.bound:.2%}"
 
     console = Console(stderr=True)
     if not console.is_terminal:
 
-        def on_epoch(record: EpochRecord) -> None:
+        def write_epoch(record: EpochRecord) -> None:
             figures = f"risk {record.risk:.2%}  KL {record.kl:6.0f}  {last(record)}"
             print(f"epoch {record.epoch:3d}  {figures}  {record.seconds:.0f} s", file=sys.stderr)
 
-        def on_prior(at: PriorStep) -> None:
-            if at.step == at.steps:
-                print(f"prior, epoch {at.epoch:3d}  error {at.risk:.2%}", file=sys.stderr)
+        def write_prior(step: Step) -> None:
+            if step.phase == "prior" and step.step == step.steps:
+                print(f"prior, epoch {step.epoch:3d}  error {step.risk:.2%}", file=sys.stderr)
 
-        yield (lambda step: None), on_epoch, on_prior
+        yield Callback(write_prior, write_epoch)
         return
     columns = [
         TextColumn("epoch {task.fields[epoch]}"),
@@ -58,24 +71,16 @@ def training_progress(objective: str) -> Iterator[Callbacks]:
     with Progress(*columns, console=console) as progress:
         task = progress.add_task("", epoch="-", risk=1.0, kl=0.0, last="")
 
-        def on_step(step: Step) -> None:
+        def draw(step: Step) -> None:
+            of = " of the prior" if step.phase == "prior" else ""
             progress.update(
                 task,
                 total=step.epochs * step.steps,
                 completed=(step.epoch - 1) * step.steps + step.step,
-                epoch=f"{step.epoch}/{step.epochs}",
+                epoch=f"{step.epoch}/{step.epochs}{of}",
                 risk=step.risk,
                 kl=step.kl,
                 last=last(step),
             )
 
-        def on_prior_step(at: PriorStep) -> None:
-            progress.update(
-                task,
-                total=at.epochs * at.steps,
-                completed=(at.epoch - 1) * at.steps + at.step,
-                epoch=f"{at.epoch}/{at.epochs} of the prior",
-                risk=at.risk,
-            )
-
-        yield on_step, (lambda record: None), on_prior_step
+        yield Callback(draw)

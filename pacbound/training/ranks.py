@@ -16,7 +16,7 @@ from torch import Tensor
 from pacbound.errors import WorkerError
 from pacbound.networks.share import Share
 
-__all__ = ["ALONE", "Ranks", "joined", "local_rank", "world_size"]
+__all__ = ["ALONE", "Ranks", "is_first", "joined", "local_rank", "world_size"]
 
 TIMEOUT = timedelta(minutes=10)  # without an answer from the others
 BACKENDS = {"cpu": "gloo", "cuda": "nccl"}
@@ -128,6 +128,11 @@ def world_size() -> int:
 def local_rank() -> int:
     """The number of this process on its machine."""
     return int(os.environ.get("LOCAL_RANK", "0")) if world_size() > 1 else 0
+
+
+def is_first() -> bool:
+    """Whether this process is the one that writes files and messages."""
+    return world_size() == 1 or os.environ.get("RANK") == "0"
 
 
 @contextmanager

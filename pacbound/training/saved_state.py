@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-__all__ = ["fitting", "restore_module", "restore_optimizer"]
+__all__ = ["fitting", "restore_module", "restore_moments"]
 
 MOMENTS = {"step", "exp_avg", "exp_avg_sq"}  # what Adam keeps of a parameter
 
@@ -39,23 +39,45 @@ def restore_module(module: nn.Module, saved: Any) -> None:
     module.load_state_dict(expected)
 
 
-def restore_optimizer(optimizer: torch.optim.Optimizer, saved: Any) -> None:
-    """Put back the moments of an Adam; ValueError if they do not fit.
+def restore_moments(optimizer: torch.optim.Optimizer, saved: Any) -> None:
+    """Put back what an optimiser keeps of its parameters; ValueError if it does not fit.
 
-    Its rates and switches stay as they are: they follow from the settings.
+    Its rates and switches stay as they are: they follow from the settings. An Adam's moments are
+    compared with what they can be. Of another optimiser, tensors must be finite and have the
+    shape of their parameter, or none.
     """
     state = saved.get("state") if isinstance(saved, dict) else None
     if not isinstance(state, dict):
         raise ValueError("its optimiser has no state")
     parameters = [value for group in optimizer.param_groups for value in group["params"]]
+    is_adam = isinstance(optimizer, torch.optim.Adam)
     restored = {}
     for place, moments in state.items():
         known = type(place) is int and 0 <= place < len(parameters)
-        if not known or not isinstance(moments, dict) or set(moments) != MOMENTS:
+        if not known or not isinstance(moments, dict) or (is_adam and not _of_adam(moments)):
             raise ValueError("its optimiser is of another kind or of other parameters")
-        likes = dict.fromkeys(MOMENTS, parameters[place]) | {"step": torch.zeros(())}
-        restored[place] = {name: fitting(name, moments[name], likes[name]) for name in MOMENTS}
-        if any((restored[place][name] < 0).any() for name in ("step", "exp_avg_sq")):
+        if is_adam:
+            likes = dict.fromkeys(moments, parameters[place]) | {"step": torch.zeros(())}
+            restored[place] = {name: fitting(name, moments[name], likes[name]) for name in moments}
+        else:
+            restored[place] = {
+                name: _moment(name, value, parameters[place]) for name, value in moments.items()
+            }
+        if is_adam and any((restored[place][name] < 0).any() for name in ("step", "exp_avg_sq")):
             raise ValueError("its optimiser has a negative step or mean square")
     groups = optimizer.state_dict()["param_groups"]
     optimizer.load_state_dict({"state": restored, "param_groups": groups})
+
+
+def _of_adam(moments: dict[str, Any]) -> bool:
+    return set(moments) - {"max_exp_avg_sq"} == MOMENTS  # which an Adam with amsgrad has too
+
+
+def _moment(name: str, saved: Any, parameter: Tensor) -> Any:
+    if name == "step" or (isinstance(saved, Tensor) and not saved.dim()):
+        return fitting(name, saved, torch.zeros(()))
+    if isinstance(saved, Tensor):
+        return fitting(name, saved, parameter)
+    if saved is None or type(saved) in (bool, int, float):
+        return saved
+    raise ValueError(f"{name} of its optimiser is {type(saved).__name__}")

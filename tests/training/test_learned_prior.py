@@ -17,10 +17,11 @@ from pacbound.posteriors import posterior_named
 from pacbound.priors.split import Split, split_of
 from pacbound.recipes import Settings
 from pacbound.seeds import TrainingNoise, derive
-from pacbound.training.learned_prior import LearnedPrior, PriorStep, learn_prior, prior_path
+from pacbound.training.descent import Step
+from pacbound.training.learned_prior import LearnedPrior, learn_prior, prior_path
 from pacbound.training.loop import train
 from pacbound.training.networks import network_inputs, plain_network
-from pacbound.training.problem import build
+from pacbound.training.problem import build_for
 
 change = dataclasses.replace
 M = 200
@@ -145,7 +146,7 @@ def test_a_prior_that_was_stopped_is_the_one_that_was_not(
     settings = change(settings, prior_epochs=3, **changes)
     whole, path = learned(settings, vectors), tmp_path / "prior.pt"
 
-    def stop(step: PriorStep) -> None:
+    def stop(step: Step) -> None:
         if step.epoch == stop_in and step.step == 2:
             raise _Stopped
 
@@ -162,7 +163,7 @@ def test_a_prior_that_was_stopped_is_the_one_that_was_not(
 def test_it_continues_with_the_threads_it_began_with(
     settings: Settings, vectors: Dataset, tmp_path: Path
 ) -> None:
-    def stop(step: PriorStep) -> None:
+    def stop(step: Step) -> None:
         if step.epoch == 2:
             raise _Stopped
 
@@ -279,7 +280,7 @@ def test_the_posterior_starts_as_the_prior(
     settings: Settings, vectors: Dataset, posterior: str
 ) -> None:
     prior = learned(settings, vectors)
-    problem = build(change(settings, posterior=posterior), vectors, learned=prior)
+    problem = build_for(change(settings, posterior=posterior), vectors, learned=prior)
     for name, q, part in problem.network.posteriors(prior.center):
         with torch.no_grad():
             noise = torch.randn(q.shape, generator=torch.Generator().manual_seed(0))

@@ -136,9 +136,9 @@ def test_profiled_variance_is_the_best_one(
 ) -> None:
     from pacbound.bounds.gaussian_kl import gaussian_kl
     from pacbound.training.prior_variance import PriorVariance, Tail
-    from pacbound.training.problem import build
+    from pacbound.training.problem import build_for
 
-    problem = build(tiny_settings, tiny_data)
+    problem = build_for(tiny_settings, tiny_data)
     with torch.no_grad():
         for parameter in problem.network.parameters():
             parameter.add_(0.05 * torch.randn_like(parameter))
@@ -175,9 +175,9 @@ def test_a_trained_variance_starts_with_the_mean_square_of_the_scales(
     starts: list[float],
 ) -> None:
     from pacbound.training.prior_variance import PriorVariance, Tail
-    from pacbound.training.problem import build
+    from pacbound.training.problem import build_for
 
-    problem = build(change(tiny_settings, initial_scale=tuple(scales)), tiny_data)
+    problem = build_for(change(tiny_settings, initial_scale=tuple(scales)), tiny_data)
     variance = PriorVariance(
         problem.network, problem.center, grouping, "trained", scales, Tail(100, 0.01)
     )

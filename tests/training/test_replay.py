@@ -39,7 +39,8 @@ from pacbound.networks.near_ties import is_error
 from pacbound.priors.split import split_of
 from pacbound.recipes import Settings
 from pacbound.training.checkpoints import Checkpoint
-from pacbound.training.learned_prior import PriorStep, learn_prior
+from pacbound.training.descent import Step
+from pacbound.training.learned_prior import learn_prior
 from pacbound.training.loop import train
 from pacbound.training.machine import OVERRIDES, machine_record
 from pacbound.training.networks import network_inputs, plain_network
@@ -146,7 +147,7 @@ def test_a_run_that_was_continued_elsewhere_says_so(
     class Stopped(Exception):
         pass
 
-    def stop(step: PriorStep) -> None:
+    def stop(step: Step) -> None:
         if step.epoch == 2:
             raise Stopped
 

@@ -18,7 +18,7 @@ from pacbound.verification import model_digest
 if TYPE_CHECKING:
     from pacbound.data import Dataset
     from pacbound.predictors.issuing import Request
-    from pacbound.training.loop import Step
+    from pacbound.training.descent import Step
 
 __all__ = ["CERTIFICATE", "CERTIFYING", "Certification", "PacBayesCell"]
 
@@ -87,7 +87,8 @@ class PacBayesCell(TrainedCell):
 
     def figures(self, step: Step) -> str:
         """Risk, KL and bound."""
-        return f"risk {step.risk:.2%}  KL {step.kl:.0f}  bound {step.bound:.2%}"
+        bound = "" if step.bound is None else f"  bound {step.bound:.2%}"
+        return f"risk {step.risk:.2%}  KL {step.kl:.0f}{bound}"
 
     def conclude(self, folder: Path, data: Dataset, threads: int, report: Report) -> None:
         """Certify, and write the certificate."""

@@ -16,7 +16,7 @@ from pacbound.training.log import TrainingLog
 
 if TYPE_CHECKING:
     from pacbound.data import Dataset
-    from pacbound.training.loop import Step
+    from pacbound.training.descent import Step
 
 __all__ = ["EVALUATION", "ViCell"]
 
