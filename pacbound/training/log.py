@@ -18,12 +18,12 @@ LARGEST = 2**53
 
 @dataclass(frozen=True)
 class EpochRecord:
-    """How an epoch ended. Risks are running averages over the epoch's batches."""
+    """How an epoch ended: the figures of the weights that it saved."""
 
     epoch: int
     phase: str  # "warm-start", "linear" or "bound"
-    surrogate_risk: float
-    risk: float  # zero-one, with the posterior's noise
+    surrogate_risk: float  # the mean over the epoch's batches
+    risk: float  # zero-one, with the posterior's noise, on a sample of the examples
     kl: float
     nats: float  # KL and the union bound
     bound: float  # the certificate's bound at these figures, without Monte Carlo allowance
@@ -35,6 +35,7 @@ class EpochRecord:
     # Catoni's β, or the weight of KL in an ELBO; null where the objective has neither, in a warm
     # start, and in the logs of earlier versions.
     beta: float | None = None
+    bound_error: float = 0.0  # what a standard error of the sampled risk adds to the bound
     prior_seconds: float = 0.0  # that learning the prior took before; not counted in `seconds`
 
 

@@ -22,6 +22,7 @@ from pacbound.errors import CheckpointError, SettingError, WorkerError
 from pacbound.memory import keeping_memory
 from pacbound.networks.digests import tensors_digest
 from pacbound.networks.joint_batch_norm import join_batch_norms
+from pacbound.networks.near_ties import is_error
 from pacbound.networks.share import Share
 from pacbound.priors.split import Split, split_of
 from pacbound.recipes import Settings
@@ -45,6 +46,8 @@ from pacbound.training.schedules import SCHEDULES
 __all__ = ["train"]
 
 WARM_START_LEARNING_RATE = 1e-3
+AVERAGED = 0.1  # of all steps, at most: a longer average of a short run still has its start in it
+EVALUATED = 10_000  # examples, after every epoch but the last, which takes all
 
 
 @keeping_memory()
@@ -237,9 +240,9 @@ class _Run:
         self.modules = torch.nn.ModuleList([self.network, self.prior_variance, self.objective])
         self.phases = _phases(settings)
         self.epochs = sum(phase.epochs for phase in self.phases)
-        self.average = (
-            PolyakAverage(self.network, settings.averaging) if settings.averaging else None
-        )
+        steps = math.ceil(data.m / settings.batch) * (self.epochs - settings.warm_start_epochs)
+        decay = min(settings.averaging, 1 - 1 / max(1.0, AVERAGED * steps))
+        self.average = PolyakAverage(self.network, decay) if settings.averaging else None
         self.factory = optimizer
         self.descent = self._new_descent()
         self.shown_bound: float | None = None
@@ -317,7 +320,7 @@ class _Run:
 
         totals = self.descent.epoch(epoch, order, rates, evaluate, shown, averaged=not warm)
         self._refuse_drift(epoch)
-        return self._figures(phase.name, totals)
+        return self._figures(phase.name, epoch, totals)
 
     def _evaluate(self, chosen: Tensor, source: Noise, warm: bool) -> Evaluated:
         """The objective on a batch.
@@ -359,7 +362,8 @@ class _Run:
             )
 
     @torch.no_grad()
-    def _figures(self, phase: str, totals: Totals) -> dict[str, Any]:
+    def _figures(self, phase: str, epoch: int, totals: Totals) -> dict[str, Any]:
+        """The figures of the weights that are saved."""
         warm = phase == "warm-start"
         average = self.average if not warm else None
         if average is not None:
@@ -368,9 +372,10 @@ class _Run:
         moments = self.prior_variance.second_moments()
         variances = [math.exp(v) for v in self.prior_variance.log_variances(moments)]
         constants = [L for L in self.prior_variance.lipschitz() if L is not None]
+        risk, error = self._saved_risk(epoch, totals)
         if average is not None:
             average.swap()
-        surrogate, risk = totals.surrogate / totals.seen, totals.risk
+        surrogate = totals.surrogate / totals.seen
         self.shown_bound = self._bound(risk, kl + union)
         return {
             "phase": phase,
@@ -379,12 +384,40 @@ class _Run:
             "kl": kl,
             "nats": kl + union,
             "bound": self.shown_bound,
+            "bound_error": self._bound(min(1.0, risk + error), kl + union) - self.shown_bound,
             "objective": totals.objective / totals.seen,
             "prior_variances": variances,
             "lipschitz": [constant.item() for constant in constants],
             "learning_rate": self.descent.optimizer.param_groups[0]["lr"],
             "beta": None if warm else self.objective.beta_at(surrogate, kl + union),
         }
+
+    def _saved_risk(self, epoch: int, totals: Totals) -> tuple[float, float]:
+        """The risk of the present weights with fresh noise, and its standard error.
+
+        It is measured on examples that are spread evenly. Variational inference, which has no
+        bound to show, and processes that write nothing keep to the mean over the epoch.
+        """
+        if self.settings.objective == "elbo" or not self.ranks.first:
+            return totals.risk, 0.0
+        m, device = self.data.m, self.arithmetic.device
+        count = m if epoch == self.epochs else min(m, EVALUATED)
+        places = torch.arange(count, device=device) * m // count
+        source = TrainingNoise(derive("live bound", self.settings.seed, epoch), device)
+        parts = torch.split(places, self.settings.batch)
+        wrong = [
+            is_error(
+                self.network(self.inputs[part], source, self.settings.weight_draws),
+                self.labels[part],
+            )
+            for part in parts
+        ]
+        risk = torch.cat(wrong).double().mean().item()
+        # Examples that share weights err together: parts are compared, not examples.
+        means = torch.stack([part.double().mean() for part in wrong])
+        if len(means) > 1:
+            return risk, means.std().item() / math.sqrt(len(means))
+        return risk, math.sqrt(risk * (1 - risk) / count)
 
     def _bound(self, risk: float, nats: float) -> float:
         complexity = mcallester.complexity(nats, self.data.m, self.settings.delta)

@@ -46,7 +46,10 @@ def training_progress(objective: str) -> Iterator[Callback]:
     def last(figures: EpochRecord | Step) -> str:
         if objective == "elbo":
             return f"−ELBO {figures.objective:.4f}"
-        return "" if figures.bound is None else f"bound {figures.bound:.2%}"
+        if figures.bound is None:
+            return ""
+        error = f" ± {figures.bound_error:.2%}" if isinstance(figures, EpochRecord) else ""
+        return f"bound {figures.bound:.2%}{error}"
 
     console = Console(stderr=True)
     if not console.is_terminal:

@@ -10,8 +10,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from numpy.typing import NDArray
 from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
 
 from pacbound.certificate import checker
 from pacbound.data import catalogue
@@ -90,6 +92,8 @@ def names() -> dict[str, Any]:
     return {
         "module": nn.Sequential(nn.Flatten(), nn.Linear(64, CLASSES)),
         "data": (x, y.astype(np.int64)),
+        "loader": DataLoader(TensorDataset(torch.from_numpy(x), torch.from_numpy(y).long()), 100),
+        "m": M,
         "images": pixels,
         "labels": digits,
         "X": table,

@@ -53,7 +53,7 @@ REPLACEMENTS = {
     "--max-risk 0.25": "--max-risk 1",
     "--max-risk 0.2": "--max-risk 1",
     'objective="kl-inverse", epochs=20': 'objective="kl-inverse", epochs=2',
-    "certify(net, data, delta=0.05)": "certify(net, data, delta=0.05, draws=1000)",
+    "net.certify(data, delta=0.05)": "net.certify(data, delta=0.05, draws=1000)",
     'Request(Decimal("0.035"))': 'Request(Decimal("0.035"), draws=1000)',
 }
 
