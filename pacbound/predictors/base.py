@@ -8,6 +8,8 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from pacbound.bounds import codes
+from pacbound.bounds.inequalities import inequalities
+from pacbound.bounds.inequality import Given, Inequality
 from pacbound.bounds.rounding import exact
 from pacbound.certificate.format import (
     Certificate,
@@ -40,6 +42,21 @@ class Paid:
     code: Decimal
     ledger: Decimal
     validation: Validation | None = None
+
+    def given(self, claim: Claim, networks: int = 1, factor: int = 1) -> Given:
+        """What the bound of a claim follows from, as decimals."""
+        seen = self.validation
+        return Given(
+            risk=claim.mean if claim.limit is None else claim.limit,
+            errors=claim.errors,
+            m=claim.m,
+            delta=claim.delta,
+            divergence=networks * self.evidence,
+            code=self.code,
+            ledger=self.ledger,
+            validation=(seen.errors, seen.examples) if seen is not None else (0, 0),
+            factor=factor,
+        )
 
 
 @dataclass(frozen=True)
@@ -92,8 +109,7 @@ class Predictor:
     Arguments:
         over, who: Words of the sentence.
         subjects: For each loss, of whom it can be claimed.
-        inequalities: That can be selected for its bound.
-        also: Further inequalities that are shown.
+        about: Whose risk its inequalities bound, in the words of `bounds.inequality`.
         rule: The inequality that is used unless another was selected beforehand.
         observe: Samples or counts.
         bound: The bound of a claim with its counts and limit.
@@ -106,8 +122,7 @@ class Predictor:
     over: str
     who: str
     subjects: Mapping[str, tuple[str, ...]]
-    inequalities: tuple[str, ...]
-    also: tuple[str, ...]
+    about: str
     rule: Callable[[Prior], str]
     observe: Callable[[Situation], Observed]
     bound: Callable[[Paid, Claim, str], Decimal]
@@ -116,6 +131,11 @@ class Predictor:
     factor: int = 1
     networks: int = 1
     held_out: bool = True
+
+    @property
+    def inequalities(self) -> dict[str, Inequality]:
+        """Those that bound its risk, by name."""
+        return inequalities(self.about)
 
 
 def factor_of(ledger: Ledger) -> Any:

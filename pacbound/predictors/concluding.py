@@ -12,10 +12,10 @@ from typing import Any
 from pacbound import __version__
 from pacbound.bounds import binomial, codes
 from pacbound.bounds.figures import mean_rate, nats_up
+from pacbound.bounds.inequalities import INEQUALITIES
 from pacbound.bounds.rounding import exact, precise
 from pacbound.certificate import checker
 from pacbound.certificate.format import (
-    ALSO_NAMES,
     Also,
     Bound,
     Certificate,
@@ -105,13 +105,14 @@ def ensure_claimable(predictor: Predictor, claims: Sequence[Any]) -> None:
 
 def ensure_inequality(predictor: Predictor, inequality: str) -> None:
     """Refuse an inequality that does not hold for a predictor."""
-    if inequality and inequality not in predictor.inequalities:
-        if inequality in ALSO_NAMES:
+    valid = [name for name, each in predictor.inequalities.items() if each.is_selectable]
+    if inequality and inequality not in valid:
+        if any(each.name == inequality for each in INEQUALITIES):
             raise SettingError(
                 f"inequality {inequality} is not for {predictor.name}: choose from "
-                f"{', '.join(predictor.inequalities)}"
+                f"{', '.join(valid)}"
             )
-        raise unknown_name("inequality", inequality, predictor.inequalities)
+        raise unknown_name("inequality", inequality, valid)
 
 
 def conclude(
@@ -136,8 +137,10 @@ def conclude(
     ruled = predictor.rule(prior)
     chosen = inequality or ruled
     validated = prior.validation is not None and prior.validation.examples > 0
-    if chosen == "catoni" and not validated:
-        raise SettingError("inequality catoni needs a prior with a validation part: it fixes its λ")
+    if predictor.inequalities[chosen].needs_validation and not validated:
+        raise SettingError(
+            f"inequality {chosen} needs a prior with a validation part: it fixes its λ"
+        )
     selected = "rule" if chosen == ruled else "candidate" if seen else "beforehand"
     if selected == "candidate" and ledger.user.candidates < 2:
         raise SettingError(
@@ -205,8 +208,8 @@ def _also(
     """What other inequalities would say of the first claim, and the test set."""
     found = [
         Also(kind="inequality", name=name, value=predictor.bound(paid, claim, name))
-        for name in predictor.also
-        if name != chosen and (validated or name != "catoni")
+        for name, inequality in predictor.inequalities.items()
+        if name != chosen and (validated or not inequality.needs_validation)
     ]
     if observed.held_out is not None and predictor.held_out:
         errors, examples = observed.held_out

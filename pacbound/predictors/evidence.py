@@ -6,21 +6,20 @@ from collections.abc import Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from pacbound.bounds import gaussian_tail, theorem3
 from pacbound.bounds.density_ratio import log_density_ratio
 from pacbound.bounds.figures import nats_up
 from pacbound.bounds.gaussian_kl import gaussian_kl
 from pacbound.bounds.prior_grid import best_index, variance
 from pacbound.bounds.rounding import exact, precise
+from pacbound.bounds.tails import TAILS
 from pacbound.certificate.format import Evidence, Group, Variance
 
 if TYPE_CHECKING:
     from pacbound.predictors.divergence import ExactPrimitives, SampledPrimitives
     from pacbound.predictors.drawing import DrawnPrimitives
 
-__all__ = ["TAILS", "decimal_down", "decimal_up", "drawn", "exact_kl", "sampled_kl", "tail_nats"]
+__all__ = ["decimal_down", "decimal_up", "drawn", "exact_kl", "sampled_kl", "tail_nats"]
 
-TAILS = ("gaussian", "theorem3")
 DIGITS = 17  # of a primitive
 LAST_PLACE = Decimal("1e-30")
 LAST_INDEX = 10_000  # of the grid
@@ -189,18 +188,8 @@ def _limits(
     """The upper limits of the second moments of all groups, each with an equal share of δ."""
     share = exact(delta) / (factor * len(groups))
     count = exact(samples)
-    if tail == "gaussian":
-        return [
-            gaussian_tail.second_moment_limit(
-                exact(group.mean_square),  # type: ignore[arg-type]
-                exact(group.lipschitz),  # type: ignore[arg-type]
-                count,
-                share,
-            )
-            for group in groups
-        ]
     return [
-        theorem3.second_moment_limit(
+        TAILS[tail](
             exact(group.mean_square),  # type: ignore[arg-type]
             exact(group.lipschitz),  # type: ignore[arg-type]
             size,

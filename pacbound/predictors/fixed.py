@@ -6,7 +6,6 @@ most the Clopper–Pearson limit at level δ/(candidates · 2^looks · certifica
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
@@ -14,7 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pacbound.bounds.rounding import exact, precise
+from pacbound.bounds.inequalities import inequalities
+from pacbound.bounds.inequality import FIXED as BEFOREHAND
 from pacbound.certificate.format import (
     Certificate,
     Claim,
@@ -28,31 +28,22 @@ from pacbound.data.copies import ALLOWED_PERCENT
 from pacbound.data.digests import ExampleDigests, count_duplicates, data_digest, groups_digest
 from pacbound.errors import DataError
 from pacbound.predictors.base import Observed, Paid, Predictor, Situation, Term
-from pacbound.predictors.draw import DRAW, upper_limit
-from pacbound.predictors.waterfall import code_parts, steps
+from pacbound.predictors.draw import DRAW
+from pacbound.predictors.waterfall import code_parts, shown, steps
 
 __all__ = ["FIXED", "bound", "fixed_certificate", "observe", "terms"]
 
 
 def bound(paid: Paid, claim: Claim, inequality: str) -> Decimal:
     """The bound of a claim from its counts."""
-    with precise():
-        level = (1 / exact(claim.delta)).log() + exact(paid.code) + exact(paid.ledger)
-        return upper_limit(claim, level)
+    return inequalities(BEFOREHAND)[inequality].rate(paid.given(claim))
 
 
 def terms(certificate: Certificate, claim: Claim) -> list[Term]:
     """The risk on the counted examples, then what confidence, code and ledger add."""
-    parts = [
-        ("confidence of the limit", math.log(1 / float(claim.delta))),
-        *code_parts(certificate),
-    ]
-
-    def value(nats: float) -> float:
-        with precise():
-            return float(upper_limit(claim, exact(nats)))
-
-    return steps(claim, parts, value)
+    inequality = inequalities(BEFOREHAND)[certificate.bound.inequality]
+    given, parts = shown(certificate, claim), code_parts(certificate)
+    return steps(claim, *inequality.terms(given, parts))
 
 
 def observe(at: Situation) -> Observed:
@@ -76,8 +67,7 @@ FIXED = Predictor(
     over="",
     who="the fixed predictor",
     subjects=DRAW.subjects,
-    inequalities=("binomial",),
-    also=(),
+    about=BEFOREHAND,
     rule=lambda prior: "binomial",
     observe=observe,
     bound=bound,
@@ -104,26 +94,25 @@ def fixed_certificate(
 ) -> Certificate:
     """The certificate of a predictor that was fixed before these examples were seen.
 
-        Arguments:
-            labels: The true classes of all examples, from 0.
-            predictions: The predicted classes; a negative number where nothing is predicted, which
-                counts as an error.
-            digests: Of the examples (`pacbound.data.digests`).
-            model_sha256: The digest of the predictor: of its file or its tensors.
-            source: estimator, module, onnx or predictions.
-            wanted: A `pacbound.predictors.claims.Wanted`; the error over all by default.
-            ledger: What was tried; nothing by default.
-            copies: counted, independent, or unknown where examples have neither content nor id.
-            test: Errors and number of further examples, for information.
+    Arguments:
+        labels: The true classes of all examples, from 0.
+        predictions: The predicted classes; a negative number where nothing is predicted, which
+            counts as an error.
+        digests: Of the examples (`pacbound.data.digests`).
+        model_sha256: The digest of the predictor: of its file or its tensors.
+        source: estimator, module, onnx or predictions.
+        wanted: A `pacbound.predictors.claims.Wanted`; the error over all by default.
+        ledger: What was tried; nothing by default.
+        copies: counted, independent, or unknown where examples have neither content nor id.
+        test: Errors and number of further examples, for information.
 
-        Example:
-            >>> from pacbound.data.copies import ALLOWED_PERCENT
-    from pacbound.data.digests import unnamed_digests
-            >>> truth = np.array([0, 1] * 50)
-            >>> c = fixed_certificate(truth, truth, 2, digests=unnamed_digests(truth),
-            ...                       model_sha256="0" * 64, copies="unknown")
-            >>> str(c.overall.bound)
-            '0.0295130497'
+    Example:
+        >>> from pacbound.data.digests import unnamed_digests
+        >>> truth = np.array([0, 1] * 50)
+        >>> c = fixed_certificate(truth, truth, 2, digests=unnamed_digests(truth),
+        ...                       model_sha256="0" * 64, copies="unknown")
+        >>> str(c.overall.bound)
+        '0.0295130497'
     """
     from pacbound.predictors.budget import divide
     from pacbound.predictors.claims import Wanted, asked

@@ -15,7 +15,9 @@ import torch
 from torch import nn
 
 from pacbound.bounds.codes import RECIPES
+from pacbound.bounds.limits import LIMITS
 from pacbound.bounds.rounding import precise
+from pacbound.bounds.tails import TAILS
 from pacbound.certificate.format import (
     Certificate,
     Choices,
@@ -44,7 +46,6 @@ from pacbound.predictors.concluding import (
     new_ledger,
     new_made,
 )
-from pacbound.predictors.evidence import TAILS
 from pacbound.predictors.risk import Examples
 from pacbound.priors.split import Split, split_of
 from pacbound.recipes import Settings
@@ -61,7 +62,6 @@ from pacbound.training.replay import Replay, compare_priors
 
 __all__ = ["Request", "certify", "posterior_of", "replay_prior", "seed_of"]
 
-LIMITS = ("betting", "chernoff")
 COPIES = ("counted", "independent")
 
 

@@ -9,11 +9,27 @@ import math
 from collections.abc import Callable, Sequence
 
 from pacbound.bounds import codes
+from pacbound.bounds.inequality import Given
 from pacbound.bounds.prior_grid import variance
 from pacbound.certificate.format import Certificate, Claim, Variance
 from pacbound.predictors.base import Term
 
-__all__ = ["code_parts", "steps", "tail_part"]
+__all__ = ["code_parts", "shown", "steps", "tail_part"]
+
+
+def shown(certificate: Certificate, claim: Claim, networks: int = 1) -> Given:
+    """What a claim's bound follows from, in floats but for its counts."""
+    evidence, validation = certificate.evidence, certificate.prior.validation
+    return Given(
+        risk=claim.mean if claim.limit is None else float(claim.limit),
+        errors=claim.errors,
+        m=claim.m,
+        delta=float(claim.delta),
+        divergence=0.0 if evidence is None else networks * float(evidence.nats),
+        code=float(certificate.bound.code),
+        ledger=float(certificate.bound.ledger),
+        validation=(validation.errors, validation.examples) if validation else (0, 0),
+    )
 
 
 def code_parts(certificate: Certificate) -> list[tuple[str, float]]:
