@@ -11,10 +11,10 @@ from decimal import Decimal
 from pacbound.bounds.inequalities import inequalities
 from pacbound.bounds.inequality import DRAW as ONE
 from pacbound.certificate.format import Certificate, Claim, Prior, Seeds
-from pacbound.predictors.base import Observed, Paid, Predictor, Situation, Term
-from pacbound.predictors.waterfall import code_parts, shown, steps
+from pacbound.predictors.base import Observed, Offer, Paid, Predictor, Situation, Term
+from pacbound.predictors.waterfall import code_parts, shown, steps, tail_part
 
-__all__ = ["DRAW", "bound", "observe", "rule", "terms"]
+__all__ = ["DRAW", "bound", "not_claimed", "observe", "offer", "rule", "terms"]
 
 
 def rule(prior: Prior) -> str:
@@ -33,6 +33,31 @@ def terms(certificate: Certificate, claim: Claim) -> list[Term]:
     parts = [("ln dq/dp of the draw", given.divergence), *code_parts(certificate)]
     inequality = inequalities(ONE)[certificate.bound.inequality]
     return steps(claim, *inequality.terms(given, parts))
+
+
+def not_claimed(certificate: Certificate) -> list[str]:
+    """Networks that are not the drawn one."""
+    return [
+        "Any other network: not another draw, the mean of the weights or an ensemble, and not "
+        "this one after pruning, quantising or further training. Its weights have a digest.",
+    ]
+
+
+def offer(certificate: Certificate, claim: Claim, other: Predictor) -> Offer | None:
+    """One network, where the mean over all of them was certified."""
+    evidence = certificate.evidence
+    if not other.sampled or other.networks > 1 or evidence is None:
+        return None
+    shares = claim.delta + (claim.delta_risk or 0) + (evidence.delta_kl or 0)
+    return Offer(
+        change="a certificate of one drawn network",
+        inequality=rule(certificate.prior),
+        risk=float(claim.mean),
+        share=float(shares),
+        divergence=float(evidence.nats) - tail_part(certificate),
+        code=float(certificate.bound.code),
+        assumes="another claim; a draw like the average one",
+    )
 
 
 def observe(at: Situation) -> Observed:
@@ -64,8 +89,12 @@ def observe(at: Situation) -> Observed:
 _SUBJECTS = ("all", "answered", "true-class", "predicted-class", "group")
 DRAW = Predictor(
     name="draw",
+    title="one network, drawn from the posterior",
+    options="--predictor draw",
     over=" and of the network",
     who="the one network that was drawn from the posterior,",
+    not_claimed=not_claimed,
+    divergence="ln dq/dp",
     subjects={"zero-one": _SUBJECTS, "abstention": ("all",), "cost": _SUBJECTS},
     about=ONE,
     rule=rule,
@@ -73,4 +102,6 @@ DRAW = Predictor(
     bound=bound,
     terms=terms,
     sampled=False,
+    offer=offer,
+    exports_network=True,
 )

@@ -27,11 +27,11 @@ from pacbound.certificate.format import (
 from pacbound.data.copies import ALLOWED_PERCENT
 from pacbound.data.digests import ExampleDigests, count_duplicates, data_digest, groups_digest
 from pacbound.errors import DataError
-from pacbound.predictors.base import Observed, Paid, Predictor, Situation, Term
+from pacbound.predictors.base import Observed, Offer, Paid, Predictor, Situation, Term
 from pacbound.predictors.draw import DRAW
-from pacbound.predictors.waterfall import code_parts, shown, steps
+from pacbound.predictors.waterfall import choices_cost, code_parts, shown, steps
 
-__all__ = ["FIXED", "bound", "fixed_certificate", "observe", "terms"]
+__all__ = ["FIXED", "bound", "fixed_certificate", "not_claimed", "observe", "offer", "terms"]
 
 
 def bound(paid: Paid, claim: Claim, inequality: str) -> Decimal:
@@ -44,6 +44,35 @@ def terms(certificate: Certificate, claim: Claim) -> list[Term]:
     inequality = inequalities(BEFOREHAND)[certificate.bound.inequality]
     given, parts = shown(certificate, claim), code_parts(certificate)
     return steps(claim, *inequality.terms(given, parts))
+
+
+def not_claimed(certificate: Certificate) -> list[str]:
+    """Predictors that are not this one."""
+    return [
+        "Any other predictor: not this one after further training, pruning, quantising or "
+        "another choice of threshold. Its digest tells it from others.",
+    ]
+
+
+def offer(certificate: Certificate, claim: Claim, other: Predictor) -> Offer | None:
+    """The prior's centre alone, where its errors on a validation part are known."""
+    part, seen = certificate.prior.part, certificate.prior.validation
+    if part is None or seen is None or not seen.examples:
+        return None
+    if (claim.loss, claim.subject) != ("zero-one", "all"):
+        return None  # the validation counted errors over all inputs
+    evidence = certificate.evidence
+    shares = [claim.delta, claim.delta_risk, evidence.delta_kl if evidence else None]
+    return Offer(
+        change="a certificate of the prior's centre",
+        inequality=FIXED.rule(certificate.prior),
+        risk=seen.errors / seen.examples,
+        share=float(sum(share for share in shares if share is not None)),
+        divergence=0.0,
+        code=choices_cost(certificate),
+        assumes="another claim; as many errors as on the centre's "
+        f"{seen.examples} validation examples",
+    )
 
 
 def observe(at: Situation) -> Observed:
@@ -64,8 +93,12 @@ def observe(at: Situation) -> Observed:
 
 FIXED = Predictor(
     name="fixed",
+    title="fixed before the counted examples were seen",
+    options="--predictor fixed",
     over="",
     who="the fixed predictor",
+    not_claimed=not_claimed,
+    divergence="",
     subjects=DRAW.subjects,
     about=BEFOREHAND,
     rule=lambda prior: "binomial",
@@ -73,6 +106,9 @@ FIXED = Predictor(
     bound=bound,
     terms=terms,
     sampled=False,
+    offer=offer,
+    has_posterior=False,
+    needs_learned_prior=True,
 )
 
 

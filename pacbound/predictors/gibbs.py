@@ -16,10 +16,11 @@ from pacbound.bounds.inequality import MEAN
 from pacbound.bounds.limits import LIMITS
 from pacbound.bounds.rounding import exact, precise
 from pacbound.certificate.format import Certificate, Claim, Prior, Seeds
-from pacbound.predictors.base import Observed, Paid, Predictor, Situation, Term
+from pacbound.predictors.base import Observed, Offer, Paid, Predictor, Situation, Term
 from pacbound.predictors.waterfall import code_parts, shown, steps, tail_part
+from pacbound.predictors.words import percent
 
-__all__ = ["GIBBS", "bound", "limit", "observe", "rule", "terms"]
+__all__ = ["GIBBS", "bound", "limit", "not_claimed", "observe", "offer", "rule", "terms"]
 
 
 def rule(prior: Prior) -> str:
@@ -62,6 +63,39 @@ def terms(certificate: Certificate, claim: Claim, factor: int = 1, networks: int
         vote, one = float(claim.bound), found[-1].total
         found.append(Term("from networks to their vote", f"times {factor}", vote - one, vote))
     return found
+
+
+def not_claimed(certificate: Certificate) -> list[str]:
+    """One kept network, and the vote."""
+    points = [
+        "One network: every prediction is made with weights drawn anew. A network that is "
+        "kept, the mean of the weights and the average of predictions are other predictors "
+        "(certify --predictor draw certifies a network that is kept).",
+    ]
+    if certificate.overall is not None:
+        twice = percent(min(2 * certificate.overall.bound, Decimal(1)))
+        points.append(
+            "The majority vote of the networks: it errs at most twice as often, so its error "
+            f"is at most {twice} %."
+        )
+    return points
+
+
+def offer(certificate: Certificate, claim: Claim, other: Predictor) -> Offer | None:
+    """Single networks, where their vote was certified through the risk of one of them."""
+    if not other.sampled or other.networks > 1 or other.factor == 1:
+        return None
+    given = shown(certificate, claim)
+    return Offer(
+        change="a certificate of the randomised predictor",
+        inequality=certificate.bound.inequality,
+        risk=given.risk,
+        share=given.delta,
+        divergence=given.divergence,
+        code=given.code,
+        assumes="another claim, without a vote and its factor",
+        is_same_event=True,
+    )
 
 
 def observe(at: Situation, networks: int = 1) -> Observed:
@@ -151,8 +185,12 @@ def _all(examples: Any) -> Any:
 
 GIBBS = Predictor(
     name="gibbs",
+    title="randomised: fresh weights for every prediction",
+    options="--predictor gibbs",
     over=" and the Monte Carlo draws",
     who="the randomised predictor, which draws fresh weights for every prediction,",
+    not_claimed=not_claimed,
+    divergence="KL",
     subjects={
         "zero-one": ("all", "true-class", "group"),
         "cost": ("all", "true-class", "group"),
@@ -163,4 +201,6 @@ GIBBS = Predictor(
     bound=bound,
     terms=terms,
     sampled=True,
+    offer=offer,
+    is_default=True,
 )

@@ -34,6 +34,7 @@ from pacbound.data.copies import refuse_copies
 from pacbound.data.digests import groups_digest
 from pacbound.errors import CheckpointError, SettingError, unknown_name
 from pacbound.networks.digests import tensors_digest
+from pacbound.posteriors import posterior_kind
 from pacbound.predictors import PREDICTORS
 from pacbound.predictors.base import Predictor, Situation, factor_of
 from pacbound.predictors.budget import divide
@@ -221,12 +222,15 @@ def seed_of(checkpoint: Checkpoint, problem: Problem, data: Dataset) -> Callable
 def _refuse(checkpoint: Checkpoint, data: Dataset, request: Request) -> None:
     """What cannot be certified, before any work."""
     settings, learned = checkpoint.settings, checkpoint.learned_prior
-    if request.predictor == "fixed" and learned is None:
+    predictor, posterior = PREDICTORS[request.predictor], posterior_kind(settings.posterior)
+    if predictor.needs_learned_prior and learned is None:
         raise SettingError(
-            "--predictor fixed certifies the centre of a learned prior: this prior did not learn"
+            f"{predictor.options} certifies the centre of a learned prior: this prior did not learn"
         )
-    if settings.posterior == "point" and request.predictor != "fixed":
-        raise SettingError("a point has no noise: its KL to any prior is infinite, so is its bound")
+    if predictor.has_posterior and not posterior.has_noise:
+        raise SettingError(
+            f"a {posterior.name} has no noise: its KL to any prior is infinite, so is its bound"
+        )
     if settings.batch_norm:
         raise SettingError(
             "batch normalisation learns statistics of the data outside the posterior"
@@ -262,7 +266,7 @@ def _examples(settings: Settings, data: Dataset) -> tuple[Examples, Examples | N
 
 def _model(predictor: Predictor, checkpoint: Checkpoint, problem: Problem) -> Model:
     settings = checkpoint.settings
-    if predictor.name == "fixed":
+    if not predictor.has_posterior:
         return Model(source="centre", recipe=settings.recipe, sha256=problem.prior_sha256)
     return Model(
         recipe=settings.recipe,
@@ -284,7 +288,7 @@ def _prior(
     variances: Any,
 ) -> Prior:
     settings = checkpoint.settings
-    kind, fixed = prior_kind(settings), predictor.name == "fixed"
+    kind, alone = prior_kind(settings), not predictor.has_posterior
     choices = {k: v for k, v in prior_choices(settings).items() if k != "network"}
     part = validation = None
     if checkpoint.learned_prior is not None:
@@ -293,11 +297,11 @@ def _prior(
         validation = Validation(examples=examples, errors=errors)
     return Prior(
         kind=kind,
-        sha256=None if fixed else problem.prior_sha256,
+        sha256=None if alone else problem.prior_sha256,
         part=part,
-        validation=None if fixed else validation,
+        validation=None if alone else validation,
         choices=Choices(**choices),
-        variances=None if fixed else variances,
+        variances=None if alone else variances,
     )
 
 

@@ -7,18 +7,12 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from pacbound.certificate.format import Certificate
+from pacbound.predictors import predictor_of
 from pacbound.report.page.entry import Entry, Verified
 
 __all__ = ["Provenance", "check_command", "delta_shares", "prior_in_words", "provenance"]
 
 MOST = 200  # settings, and other facts, that are shown
-PREDICTORS = {
-    "gibbs": "randomised: fresh weights for every prediction",
-    "draw": "one network, drawn from the posterior",
-    "vote-gibbs": "majority vote, through the risk of one network",
-    "vote-tandem": "majority vote, through the risk of pairs",
-    "fixed": "fixed before the counted examples were seen",
-}
 SOURCES = {
     "centre": "the centre of a learned prior",
     "estimator": "an estimator in a file",
@@ -70,7 +64,7 @@ def provenance(entry: Entry, verified: Verified) -> Provenance:
     commands = {"train": made.training_command, "certify": made.command}
     commands = {name: command for name, command in commands.items() if command}
     facts = {
-        "predictor": PREDICTORS[certificate.predictor],
+        "predictor": predictor_of(certificate).title,
         "source": SOURCES.get(model.source or "", ""),
         "prior": prior_in_words(certificate),
         "validation of the prior": _validation(certificate),
