@@ -17,17 +17,17 @@ from pacbound.bounds.xi import XI
 
 __all__ = ["INEQUALITIES", "inequalities", "register"]
 
-INEQUALITIES: list[Inequality] = []
+INEQUALITIES: dict[tuple[str, str], Inequality] = {}  # by whose risk they bound, and name
 
 
 def register(inequality: Inequality) -> None:
     """Make an inequality known by its name and whose risk it bounds."""
-    INEQUALITIES.append(inequality)
+    INEQUALITIES[inequality.about, inequality.name] = inequality
 
 
 def inequalities(about: str) -> dict[str, Inequality]:
     """Those that bound this risk, by name."""
-    return {each.name: each for each in INEQUALITIES if each.about == about}
+    return {name: each for (whose, name), each in INEQUALITIES.items() if whose == about}
 
 
 register(MCALLESTER)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -16,6 +17,9 @@ from pacbound.bounds.inequalities import INEQUALITIES
 from pacbound.bounds.rounding import exact, precise
 from pacbound.certificate import checker
 from pacbound.certificate.format import (
+    ALSO_NAMES,
+    POSTERIORS,
+    PREDICTORS,
     Also,
     Bound,
     Certificate,
@@ -27,6 +31,9 @@ from pacbound.certificate.format import (
     Model,
     Prior,
     Tried,
+)
+from pacbound.certificate.format import (
+    INEQUALITIES as KNOWN_INEQUALITIES,
 )
 from pacbound.errors import SettingError, unknown_name
 from pacbound.predictors.base import Observed, Paid, Predictor, factor_of
@@ -107,7 +114,7 @@ def ensure_inequality(predictor: Predictor, inequality: str) -> None:
     """Refuse an inequality that does not hold for a predictor."""
     valid = [name for name, each in predictor.inequalities.items() if each.is_selectable]
     if inequality and inequality not in valid:
-        if any(each.name == inequality for each in INEQUALITIES):
+        if any(name == inequality for _, name in INEQUALITIES):
             raise SettingError(
                 f"inequality {inequality} is not for {predictor.name}: choose from "
                 f"{', '.join(valid)}"
@@ -179,9 +186,26 @@ def conclude(
     words = sentence(certificate, predictor.over, predictor.who)
     certificate = replace(certificate, sentence=words)
     verdict = checker.verify(certificate.to_json().encode())
-    if not verdict.accepted:
+    if not verdict.accepted and (unknown := _unknown(certificate)):
+        warnings.warn(
+            f"no checker accepts this certificate: its format knows no {unknown}", stacklevel=2
+        )
+    elif not verdict.accepted:
         raise RuntimeError(f"the issuer and the checker disagree: {verdict.check} {verdict.reason}")
     return certificate
+
+
+def _unknown(certificate: Certificate) -> str:
+    """What was registered by a user, and is on no list of the format."""
+    model, bound = certificate.model, certificate.bound
+    lists: tuple[tuple[str, str | None, Sequence[str]], ...] = (
+        ("predictor", certificate.predictor, PREDICTORS),
+        ("posterior", model.posterior, POSTERIORS),
+        ("network", model.network, codes.NETWORKS),
+        ("inequality", bound.inequality, KNOWN_INEQUALITIES),
+    )
+    found = [f"{kind} '{name}'" for kind, name, known in lists if name and name not in known]
+    return ", ".join(found)
 
 
 def _code(model: Model, prior: Prior) -> Any:
@@ -209,7 +233,8 @@ def _also(
     found = [
         Also(kind="inequality", name=name, value=predictor.bound(paid, claim, name))
         for name, inequality in predictor.inequalities.items()
-        if name != chosen and (validated or not inequality.needs_validation)
+        if name != chosen and name in ALSO_NAMES
+        if validated or not inequality.needs_validation
     ]
     if observed.held_out is not None and predictor.held_out:
         errors, examples = observed.held_out
