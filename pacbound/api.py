@@ -27,8 +27,8 @@ from pacbound.predictors.claims import Costs, Wanted
 from pacbound.predictors.export import network_drawn
 from pacbound.predictors.issuing import Request
 from pacbound.predictors.issuing import certify as issue
+from pacbound.priors.choices import prior_choices
 from pacbound.recipes import Settings, recipe
-from pacbound.recipes.choices import prior_choices
 from pacbound.recipes.commands import GIVEN
 from pacbound.training.loop import train
 from pacbound.training.networks import network_inputs

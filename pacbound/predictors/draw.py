@@ -13,13 +13,14 @@ from pacbound.bounds.inequality import DRAW as ONE
 from pacbound.certificate.format import Certificate, Claim, Prior, Seeds
 from pacbound.predictors.base import Observed, Offer, Paid, Predictor, Situation, Term
 from pacbound.predictors.waterfall import code_parts, shown, steps, tail_part
+from pacbound.priors import PRIORS
 
 __all__ = ["DRAW", "bound", "not_claimed", "observe", "offer", "rule", "terms"]
 
 
 def rule(prior: Prior) -> str:
     """The binomial form around a prior near the posterior; else ln dq/dp may be thousands."""
-    return "density" if prior.kind == "initialised" else "binomial"
+    return "density" if PRIORS[prior.kind].is_free_of_data else "binomial"
 
 
 def bound(paid: Paid, claim: Claim, inequality: str) -> Decimal:

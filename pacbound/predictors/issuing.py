@@ -48,14 +48,16 @@ from pacbound.predictors.concluding import (
     new_made,
 )
 from pacbound.predictors.risk import Examples
+from pacbound.priors import kind_of
+from pacbound.priors.choices import prior_choices
+from pacbound.priors.learned import prior_settings
 from pacbound.priors.split import Split, split_of
 from pacbound.recipes import Settings
-from pacbound.recipes.choices import prior_choices, prior_kind
 from pacbound.recipes.commands import as_texts, setting_texts, train_command
 from pacbound.recipes.ledger import recipe_ledger
 from pacbound.seeds import certificate_seed
 from pacbound.training.checkpoints import Checkpoint, ensure_sizes, restore_posterior
-from pacbound.training.learned_prior import learn_prior, prior_settings
+from pacbound.training.learned_prior import learn_prior
 from pacbound.training.log import TrainingLog, log_path
 from pacbound.training.networks import network_inputs
 from pacbound.training.problem import Problem, build
@@ -288,7 +290,7 @@ def _prior(
     variances: Any,
 ) -> Prior:
     settings = checkpoint.settings
-    kind, alone = prior_kind(settings), not predictor.has_posterior
+    alone = not predictor.has_posterior
     choices = {k: v for k, v in prior_choices(settings).items() if k != "network"}
     part = validation = None
     if checkpoint.learned_prior is not None:
@@ -296,7 +298,7 @@ def _prior(
         examples, errors = checkpoint.learned_prior.validation
         validation = Validation(examples=examples, errors=errors)
     return Prior(
-        kind=kind,
+        kind=kind_of(settings).name,
         sha256=None if alone else problem.prior_sha256,
         part=part,
         validation=None if alone else validation,

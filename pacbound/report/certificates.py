@@ -6,6 +6,7 @@ from pathlib import Path
 
 from pacbound.certificate.format import FORMAT, Certificate
 from pacbound.predictors import predictor_of
+from pacbound.priors import prior_of
 from pacbound.report.paper import closest
 from pacbound.report.percent import percent_up
 from pacbound.report.situation import sampled_kl
@@ -56,7 +57,7 @@ def results_table(folder: Path) -> str:
     rows = []
     for name, certificate in published(folder):
         model, evidence = certificate.model, certificate.evidence
-        if certificate.prior.kind != "initialised" or evidence is None:
+        if not prior_of(certificate).is_free_of_data or evidence is None:
             continue
         objective = certificate.made.settings.get("objective", "–")
         which = "" if predictor_of(certificate).is_default else f", {certificate.predictor}"

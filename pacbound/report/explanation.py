@@ -9,6 +9,7 @@ from pacbound.certificate.format import Certificate, Claim
 from pacbound.errors import CertificateError
 from pacbound.predictors import predictor_of
 from pacbound.printable import printable
+from pacbound.priors import prior_of
 from pacbound.report.ledger import ledger_in_words
 from pacbound.report.remedies import Remedy, remedies
 from pacbound.report.terms import Term, principal, terms
@@ -141,29 +142,8 @@ def _of_the_subjects(certificate: Certificate) -> list[str]:
 
 def _of_declarations(certificate: Certificate) -> list[str]:
     """What its maker declares and no checker sees."""
-    prior, data, model = certificate.prior, certificate.data, certificate.model
-    points = []
-    if prior.part is not None:
-        what = "predictor" if certificate.predictor == "fixed" else "prior"
-        points.append(
-            f"That the {what} saw only its {prior.part.examples} of the {data.examples} examples: "
-            "its maker declares so"
-            + (
-                "."
-                if certificate.predictor == "fixed"
-                else " (certify --replay-prior trains it again and compares)."
-            )
-        )
-    if prior.kind == "elsewhere":
-        points.append(
-            "That the prior was made without the counted examples: its maker declares so, and "
-            f"that it comes from “{printable(prior.origin or '')}”."
-        )
-    if prior.kind == "none":
-        points.append(
-            "That the predictor was fixed before the counted examples were seen: its maker "
-            "declares so."
-        )
+    data, model = certificate.data, certificate.model
+    points = prior_of(certificate).declarations(certificate)
     if model.extractors:
         origins = ", ".join(f"“{printable(each.origin)}”" for each in model.extractors)
         points.append(

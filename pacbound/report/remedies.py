@@ -17,6 +17,8 @@ from pacbound.bounds import codes
 from pacbound.certificate.format import Certificate, Claim, Prior
 from pacbound.predictors import PREDICTORS, predictor_of
 from pacbound.predictors.waterfall import choices_cost, grid_cost
+from pacbound.priors import prior_of
+from pacbound.priors.learned import LEARNED
 from pacbound.report.situation import Situation, factor, risk_limit, sampled_kl
 from pacbound.report.terms import principal
 
@@ -73,9 +75,9 @@ def _changes(certificate: Certificate, claim: Claim) -> Iterator[Change]:
     if present.predictor.sampled:
         yield from _of_the_draws(certificate, claim, present)
         yield from _of_the_samples(certificate, claim, present)
-    if certificate.prior.kind == "initialised":
+    if prior_of(certificate).is_free_of_data:
         yield from _of_a_learned_prior(certificate, claim, present)
-    if certificate.prior.kind == "learned":
+    if prior_of(certificate).learns:
         yield from _of_the_split(certificate, claim, present)
     yield from _of_the_predictor(certificate, claim, present)
 
@@ -212,13 +214,13 @@ def _of_a_learned_prior(
 ) -> Iterator[Change]:
     """A prior that knows what the posterior knows: only its default choices are paid for."""
     recipe, again = certificate.model.recipe or "", _one_more_look(certificate)
-    default = codes.default_choices("learned", recipe)
+    default = codes.default_choices(LEARNED.name, recipe)
     assert default is not None
     known = replace(
         _looked_once_more(certificate, claim, present),
-        inequality=present.predictor.rule(Prior(kind="learned")),
+        inequality=present.predictor.rule(Prior(kind=LEARNED.name)),
         divergence=0.0,
-        code=codes.choices_cost("learned", recipe, {**default, "prior_fraction": HALF}, 1.0),
+        code=codes.choices_cost(LEARNED.name, recipe, {**default, "prior_fraction": HALF}, 1.0),
         m=_counted(present.m, HALF),
     )
     yield (

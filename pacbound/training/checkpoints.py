@@ -15,8 +15,9 @@ from pacbound.files import write_whole
 from pacbound.networks.stochastic import StochasticNetwork
 from pacbound.posteriors import Diag, posterior_kind
 from pacbound.printable import printable
+from pacbound.priors.learned import LearnedPrior
 from pacbound.recipes import Settings
-from pacbound.training.learned_prior import MOST_THREADS, LearnedPrior
+from pacbound.training.learned_prior import MOST_THREADS
 from pacbound.training.machine import is_machine_record
 from pacbound.training.networks import plain_network
 from pacbound.training.tensor_file import read_tensors

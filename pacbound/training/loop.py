@@ -23,20 +23,16 @@ from pacbound.memory import keeping_memory
 from pacbound.networks.digests import tensors_digest
 from pacbound.networks.joint_batch_norm import join_batch_norms
 from pacbound.networks.share import Share
+from pacbound.priors.choices import prior_choices
+from pacbound.priors.learned import LearnedPrior
 from pacbound.priors.split import Split, split_of
 from pacbound.recipes import Settings
-from pacbound.recipes.choices import prior_choices
 from pacbound.seeds import Noise, TrainingNoise, derive
 from pacbound.training.augmentation import augmented
 from pacbound.training.averaging import PolyakAverage
 from pacbound.training.batch_objective import BatchObjective
 from pacbound.training.checkpoints import Checkpoint, restore_posterior
-from pacbound.training.learned_prior import (
-    LearnedPrior,
-    PriorStep,
-    learn_prior,
-    prior_path,
-)
+from pacbound.training.learned_prior import PriorStep, learn_prior, prior_path
 from pacbound.training.log import EpochRecord, TrainingLog, log_path
 from pacbound.training.networks import network_inputs, with_structure
 from pacbound.training.objectives import objective_of

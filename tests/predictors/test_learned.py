@@ -27,10 +27,11 @@ from pacbound.predictors.evidence import exact_kl
 from pacbound.predictors.export import export_network, load_exported
 from pacbound.predictors.issuing import Request, certify, posterior_of
 from pacbound.predictors.risk import is_error
+from pacbound.priors.learned import LearnedPrior
 from pacbound.priors.split import split_of
 from pacbound.recipes import Settings
 from pacbound.training.checkpoints import Checkpoint
-from pacbound.training.learned_prior import LearnedPrior, learn_prior
+from pacbound.training.learned_prior import learn_prior
 from pacbound.training.loop import train
 from pacbound.training.networks import network_inputs, plain_network
 from pacbound.training.problem import build

@@ -181,7 +181,7 @@ def test_a_setting_out_of_its_range_is_refused_in_one_line(key: str, value: Any)
 def test_every_recipe_can_be_paid_for_and_has_scales_that_fit(
     name: str, protocol: str, posterior: str
 ) -> None:
-    from pacbound.recipes.choices import prior_choices
+    from pacbound.priors.choices import prior_choices
 
     settings = recipe(name, {"protocol": protocol, "posterior": posterior})
     assert prior_choices(settings)

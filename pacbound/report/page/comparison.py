@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from pacbound.certificate.format import Certificate
 from pacbound.predictors import predictor_of
+from pacbound.priors import prior_of
 from pacbound.report.paper import Cell, closest
 from pacbound.report.terms import observed
 
@@ -40,7 +41,8 @@ def paper_column(certificate: Certificate) -> Cell | None:
     The paper certifies Gibbs predictors around random initialisations, on all of MNIST.
     """
     data, model = certificate.data, certificate.model
-    if (data.name, data.m, certificate.prior.kind) != ("mnist", 60_000, "initialised"):
+    is_free = prior_of(certificate).is_free_of_data
+    if (data.name, data.m, is_free) != ("mnist", 60_000, True):
         return None
     predictor = predictor_of(certificate)
     if not predictor.sampled or predictor.factor > 1 or certificate.overall is None:

@@ -8,9 +8,10 @@ from decimal import Decimal
 
 from pacbound.certificate.format import Certificate
 from pacbound.predictors import predictor_of
+from pacbound.priors import prior_of
 from pacbound.report.page.entry import Entry, Verified
 
-__all__ = ["Provenance", "check_command", "delta_shares", "prior_in_words", "provenance"]
+__all__ = ["Provenance", "check_command", "delta_shares", "provenance"]
 
 MOST = 200  # settings, and other facts, that are shown
 SOURCES = {
@@ -39,19 +40,6 @@ class Provenance:
     settings: dict[str, str]
 
 
-def prior_in_words(certificate: Certificate) -> str:
-    """What the posterior is measured against, and what that saw."""
-    prior, choices = certificate.prior, certificate.prior.choices
-    if prior.part is not None:
-        seen = f"{prior.part.examples} of {certificate.data.examples} examples"
-        return f"learned from {seen}"
-    if prior.kind == "elsewhere":
-        return f"from elsewhere: {prior.origin}"
-    if choices is None:
-        return "none"
-    return f"initialised: {choices.initializer}, seed {choices.seed}"
-
-
 def check_command(entry: Entry) -> str:
     """What checks a file again, whatever its name is."""
     return f"pacbound verify {shlex.quote(entry.path.as_posix())}"
@@ -66,7 +54,7 @@ def provenance(entry: Entry, verified: Verified) -> Provenance:
     facts = {
         "predictor": predictor_of(certificate).title,
         "source": SOURCES.get(model.source or "", ""),
-        "prior": prior_in_words(certificate),
+        "prior": prior_of(certificate).origin(certificate),
         "validation of the prior": _validation(certificate),
         "frozen parameters": str(model.frozen) if model.frozen else "",
         "exact copies": f"{data.duplicates} of {data.examples} examples, {COPIES[data.copies]}",
