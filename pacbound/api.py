@@ -32,9 +32,9 @@ from pacbound.predictors.chunks import Sampler
 from pacbound.predictors.claims import Costs, Wanted
 from pacbound.predictors.export import draw_certified
 from pacbound.predictors.issuing import Request, issue
+from pacbound.priors.choices import prior_choices
 from pacbound.priors.declared import Initialised
 from pacbound.recipes import Settings, recipe
-from pacbound.recipes.choices import prior_choices
 from pacbound.recipes.commands import GIVEN
 from pacbound.seeds import Noise, TrainingNoise, derive
 from pacbound.training.checkpoints import Checkpoint, described, restored, stored

@@ -216,11 +216,14 @@ def certify(
     if max_risk is not None and not 0 <= max_risk <= 1:
         raise click.BadParameter(f"{max_risk} is not between 0 and 1", param_hint="--max-risk")
 
-    if export is not None and predictor != "draw":
-        raise click.UsageError("--export writes one drawn network: it needs --predictor draw")
+    from pacbound.predictors import PREDICTORS
+
     if vote_by is not None and predictor != "vote":
         raise click.UsageError("--vote-by is for --predictor vote")
-    if predictor in ("draw", "fixed"):
+    name = f"vote-{vote_by or 'gibbs'}" if predictor == "vote" else predictor
+    if export is not None and not PREDICTORS[name].exports_network:
+        raise click.UsageError("--export writes one drawn network: it needs --predictor draw")
+    if not PREDICTORS[name].sampled:
         _refuse_sampling_options(ctx)
 
     from pacbound.api import load as load_network
@@ -255,8 +258,8 @@ def certify(
             certificate = load_network(checkpoint, module).certify(
                 data,
                 probability,
-                predictor=f"vote-{vote_by or 'gibbs'}" if predictor == "vote" else predictor,
-                claims=tuple(name.strip() for name in claims.split(",") if name.strip()),
+                predictor=name,
+                claims=tuple(each.strip() for each in claims.split(",") if each.strip()),
                 groups=read_groups(groups, data_name or settings.data) if groups else (),
                 costs=read_costs(cost) if cost is not None else None,
                 candidates=candidates,

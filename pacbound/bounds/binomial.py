@@ -11,19 +11,23 @@ judged once.
 
 from __future__ import annotations
 
+import math
+from abc import abstractmethod
+from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
 from flint import arb
 
-from pacbound.bounds.arithmetic import Real
-from pacbound.bounds.bernoulli_kl import kl_inverse_rate
+from pacbound.bounds.arithmetic import Real, log
+from pacbound.bounds.bernoulli_kl import bernoulli_kl_inverse, kl_inverse_rate
 from pacbound.bounds.chernoff import risk_limit
 from pacbound.bounds.figures import smallest_rate
+from pacbound.bounds.inequality import FIXED, Given, Inequality, Part, Value
 from pacbound.bounds.rounding import exact, lowest, precise, smallest_float
 
-__all__ = ["distribution", "limit", "upper_limit"]
+__all__ = ["BINOMIAL_FIXED", "LimitForm", "distribution", "limit", "upper_limit"]
 
 
 def distribution(errors: int, n: int, p: Any) -> Any:
@@ -56,8 +60,20 @@ def limit(errors: int, n: int, level: Real) -> Decimal:
     def proved(p: Fraction) -> bool:
         return p > mean and bool(distribution(errors, n, exact(p)).log() <= -level)
 
-    # Chernoff's limit is above this one.
-    return smallest_rate(proved, float(kl_inverse_rate(mean, level / n)))
+    return smallest_rate(proved, _approximate(errors, n, float(level.upper())))
+
+
+def _approximate(errors: int, n: int, level: float) -> float:
+    """The limit as a quantile of a beta distribution, not proved; Chernoff's if it has none.
+
+    It saves most of the proofs that the search would take from Chernoff's limit, which is above it.
+    """
+    from scipy.special import betainccinv
+
+    quantile = float(betainccinv(errors + 1, n - errors, math.exp(-level)))
+    if 0 < quantile < 1:
+        return quantile
+    return bernoulli_kl_inverse(errors / n, level / n)
 
 
 def upper_limit(errors: int, n: int, delta: float | Decimal) -> float:
@@ -73,3 +89,53 @@ def upper_limit(errors: int, n: int, delta: float | Decimal) -> float:
             return p > 0 and bool(distribution(errors, n, lowest(p)) <= share)
 
         return smallest_float(proved, guess=risk_limit(errors, n, delta), low=0.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LimitForm(Inequality):
+    """The binomial limit of counted errors at a level in nats; of costs Chernoff's limit."""
+
+    @abstractmethod
+    def cost(self, priced: Real, ledger: Real) -> Real:
+        """What the level is above ln(1/δ), from divergence and code together and the ledger."""
+
+    def rate(self, given: Given) -> Decimal:
+        with precise():
+            priced, ledger = exact(given.divergence + given.code), exact(given.ledger)
+            return self._limit(given, log(1 / exact(given.delta)) + self.cost(priced, ledger))
+
+    def value(self, given: Given) -> float:
+        cost = self.cost(given.divergence + given.code, given.ledger)
+        level = math.log(1 / given.delta) + float(cost)
+        if given.errors is None:
+            return bernoulli_kl_inverse(given.risk, level / given.m)
+        if given.errors >= given.m:
+            return 1.0
+        with precise():
+            return float(limit(given.errors, given.m, exact(level)))
+
+    def terms(self, given: Given, parts: list[Part]) -> tuple[list[Part], Value]:
+        def value(nats: float) -> float:
+            with precise():
+                return float(self._limit(given, exact(nats)))
+
+        return [("confidence of the limit", math.log(1 / given.delta)), *parts], value
+
+    def _limit(self, given: Given, level: Real) -> Decimal:
+        if given.errors is not None:
+            return limit(given.errors, given.m, level)
+        return kl_inverse_rate(Fraction(given.risk), level / given.m)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Fixed(LimitForm):
+    def cost(self, priced: Real, ledger: Real) -> Real:
+        return priced + ledger
+
+
+BINOMIAL_FIXED = _Fixed(
+    name="binomial",
+    title="binomial limit of a fixed predictor (Clopper–Pearson)",
+    possessive="the binomial limit of a fixed predictor",
+    about=FIXED,
+)

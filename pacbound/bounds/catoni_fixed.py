@@ -11,9 +11,16 @@ Valid when: loss in [0, 1]; m independent examples; prior and validation part fi
 
 from __future__ import annotations
 
-from pacbound.bounds.arithmetic import Real, exp, log, sqrt
+import math
+from dataclasses import dataclass
+from decimal import Decimal
 
-__all__ = ["bound", "trade_off"]
+from pacbound.bounds.arithmetic import Real, exp, log, sqrt
+from pacbound.bounds.figures import rate_up
+from pacbound.bounds.inequality import Given, Inequality, Part, Value
+from pacbound.bounds.rounding import exact, precise
+
+__all__ = ["CATONI", "bound", "trade_off"]
 
 
 def trade_off(errors: Real, examples: Real, m: Real, delta: Real) -> Real:
@@ -30,3 +37,38 @@ def trade_off(errors: Real, examples: Real, m: Real, delta: Real) -> Real:
 def bound(risk: Real, nats: Real, m: Real, delta: Real, lambda_: Real) -> Real:
     """(1 − exp(−λ·risk − (nats + ln(1/δ))/m)) / (1 − e^(−λ))."""
     return (1 - exp(-lambda_ * risk - (nats + log(1 / delta)) / m)) / (1 - exp(-lambda_))
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Catoni(Inequality):
+    def rate(self, given: Given) -> Decimal:
+        with precise():
+            m, delta = exact(given.m), exact(given.delta)
+            errors, examples = map(exact, given.validation)
+            lambda_ = trade_off(errors, examples, m, delta)
+            value = bound(exact(given.risk), exact(given.nats), m, delta, lambda_)
+            return rate_up(given.factor * value)
+
+    def value(self, given: Given) -> float:
+        lambda_ = trade_off(*given.validation, given.m, given.delta)
+        return float(bound(given.risk, given.nats, given.m, given.delta, lambda_))
+
+    def terms(self, given: Given, parts: list[Part]) -> tuple[list[Part], Value]:
+        risk, lambda_ = float(given.risk), trade_off(*given.validation, given.m, given.delta)
+
+        def value(nats: float) -> float:
+            return min(float(bound(risk, nats, given.m, 1.0, lambda_)), 1.0)
+
+        # Without any nats the bound is above the risk, because λ was fixed beforehand.
+        fixed = ("Catoni's trade-off, fixed beforehand", 0.0)
+        confidence = ("confidence of the inequality", math.log(1 / given.delta))
+        return [fixed, *parts, confidence], value
+
+
+CATONI = _Catoni(
+    name="catoni",
+    title="Catoni, λ fixed beforehand",
+    possessive="Catoni's",
+    needs_validation=True,
+    is_worth_trying=True,
+)

@@ -105,20 +105,34 @@ _INITIALISED: Mapping[str, tuple[str, str, str, str, str, str, tuple[int, ...]]]
 }
 
 
-def default_choices(kind: str, recipe: str) -> dict[str, Any] | None:
-    """The default tuple of a recipe for a kind of prior; None if it has none."""
-    common: dict[str, Any] = {"seed": 0, "variance_groups": "layer", "blocks": ()}
-    if kind == "learned":
-        fraction = "0.7" if recipe == "fashion-lenet-learned" else "0.5"
-        return {**common, "prior_fraction": fraction, "split_seed": 0}
-    if kind == "elsewhere":
-        return {**common, "initializer": "zeros" if recipe == "table" else "fan-in-uniform"}
+_COMMON: Mapping[str, Any] = {"seed": 0, "variance_groups": "layer", "blocks": ()}
+
+
+def _initialised(recipe: str) -> dict[str, Any] | None:
     if recipe not in _INITIALISED:
         return None
     names = ("network", "initializer", "input_scale", "smoothing", "alignment", "hidden_bias")
     *words, widths = _INITIALISED[recipe]
     named = dict(zip(names, words, strict=True))
-    return {**common, **named, "later_bias": "0", "widths": widths}
+    return {**_COMMON, **named, "later_bias": "0", "widths": widths}
+
+
+def _learned(recipe: str) -> dict[str, Any]:
+    fraction = "0.7" if recipe == "fashion-lenet-learned" else "0.5"
+    return {**_COMMON, "prior_fraction": fraction, "split_seed": 0}
+
+
+def _elsewhere(recipe: str) -> dict[str, Any]:
+    return {**_COMMON, "initializer": "zeros" if recipe == "table" else "fan-in-uniform"}
+
+
+_DEFAULTS = {"initialised": _initialised, "learned": _learned, "elsewhere": _elsewhere}
+PAYING_FOR_RECIPES = ("initialised",)
+
+
+def default_choices(kind: str, recipe: str) -> dict[str, Any] | None:
+    """The default tuple of a recipe for a kind of prior; None if it has none."""
+    return _DEFAULTS[kind](recipe)
 
 
 def _entry_cost(name: str, value: Any, one: Real) -> Real:
@@ -160,9 +174,9 @@ def code_cost(
     Only an initialised prior pays for its recipe; there is nothing to pay for without a prior.
     """
     total = _sum(indices, one)
-    if kind == "initialised":
+    if kind in PAYING_FOR_RECIPES:
         total += index_cost(one * (RECIPES.index(recipe) + 1))
-    if kind != "none":
+    if kind in TUPLES:
         total += choices_cost(kind, recipe, choices, one)
     return total
 

@@ -20,9 +20,11 @@ other inequalities, which speak of the mean over q. The result may be negative a
 
 from __future__ import annotations
 
+from pacbound.bounds import xi
 from pacbound.bounds.arithmetic import Real, log
+from pacbound.bounds.inequality import DRAW, KLForm
 
-__all__ = ["log_density_ratio"]
+__all__ = ["DENSITY", "log_density_ratio"]
 
 
 def log_density_ratio(
@@ -30,3 +32,13 @@ def log_density_ratio(
 ) -> Real:
     """½ [‖w − Θ0‖²/λ − ‖ε‖² + d ln λ] − ln|det|."""
     return (distance_sq / variance - noise_sq + d * log(variance)) / 2 - log_det
+
+
+DENSITY = KLForm(
+    name="density",
+    title="density ratio of a draw",
+    possessive="the density ratio of a draw",
+    about=DRAW,
+    is_worth_trying=True,
+    complexity=xi.complexity,
+)

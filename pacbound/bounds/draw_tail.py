@@ -12,9 +12,13 @@ a code that is part of ln D. Costs in [0, 1] take Chernoff's limit at the same l
 
 from __future__ import annotations
 
-from pacbound.bounds.arithmetic import Real, exp, log, log1p
+from dataclasses import dataclass
 
-__all__ = ["nats"]
+from pacbound.bounds.arithmetic import Real, exp, log, log1p
+from pacbound.bounds.binomial import LimitForm
+from pacbound.bounds.inequality import DRAW, Given, Part, Value
+
+__all__ = ["BINOMIAL_DRAW", "nats"]
 
 
 def nats(log_ratio: Real) -> Real:
@@ -22,3 +26,28 @@ def nats(log_ratio: Real) -> Real:
     x = log_ratio
     larger = x + log1p(exp(1 - x)) if x > 1 else 1 + log1p(exp(x - 1))
     return larger + 2 * log(larger)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Drawn(LimitForm):
+    def cost(self, priced: Real, ledger: Real) -> Real:
+        return ledger + nats(priced)
+
+    def terms(self, given: Given, parts: list[Part]) -> tuple[list[Part], Value]:
+        # f(D) is not linear in its nats: first what D = 1 costs, then what this D does.
+        at_one, whole = nats(0.0), nats(given.divergence + given.code)
+        own = [
+            ("one draw from a posterior", at_one),
+            ("ln dq/dp of the draw, and code", whole - at_one),
+            ("ledger", given.ledger),
+        ]
+        return super().terms(given, [part for part in own if part[1]])
+
+
+BINOMIAL_DRAW = _Drawn(
+    name="binomial",
+    title="binomial tail of a draw",
+    possessive="the binomial tail of a draw",
+    about=DRAW,
+    is_worth_trying=True,
+)

@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from decimal import Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from typing import Any
 
 from pacbound.bounds.rounding import exact
 
-__all__ = ["mean_rate", "nats_up", "rate_up", "smallest_rate"]
+__all__ = ["decimal_down", "decimal_up", "mean_rate", "nats_up", "rate_up", "smallest_rate"]
 
 RATE_UNITS = 10**10  # in 1
 NATS_UNITS = 10**6
+DIGITS = 17  # of a primitive, such as a trace
+LAST_PLACE = Decimal("1e-30")
 
 
 def nats_up(amount: Any) -> Decimal:
@@ -68,6 +70,24 @@ def smallest_rate(proved: Callable[[Fraction], bool], guess: float) -> Decimal:
         else:
             fails = middle
     return Decimal(least).scaleb(-10)
+
+
+def decimal_up(x: float) -> Decimal:
+    """A decimal of the format that is not below a float."""
+    return _decimal(x, ROUND_CEILING)
+
+
+def decimal_down(x: float) -> Decimal:
+    """A decimal of the format that is not above a float."""
+    return _decimal(x, ROUND_FLOOR)
+
+
+def _decimal(x: float, rounding: str) -> Decimal:
+    rounded = Context(prec=DIGITS, rounding=rounding).create_decimal_from_float(x)
+    exponent = rounded.as_tuple().exponent
+    if isinstance(exponent, int) and exponent < -30:
+        rounded = rounded.quantize(LAST_PLACE, rounding=rounding)
+    return abs(rounded) if rounded == 0 else rounded
 
 
 def _units_above(amount: Any, units: int) -> int:

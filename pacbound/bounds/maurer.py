@@ -10,8 +10,9 @@ made by looking at the sample is paid for in `nats`.
 from __future__ import annotations
 
 from pacbound.bounds.arithmetic import Real, log, sqrt
+from pacbound.bounds.inequality import KLForm
 
-__all__ = ["SMALLEST_M", "complexity"]
+__all__ = ["MAURER", "SMALLEST_M", "complexity"]
 
 SMALLEST_M = 8
 
@@ -19,3 +20,8 @@ SMALLEST_M = 8
 def complexity(nats: Real, m: Real, delta: Real) -> Real:
     """(nats + ln(2√m/δ)) / m, where nats is the KL and every cost of a union bound."""
     return (nats + log(2 * sqrt(m) / delta)) / m
+
+
+MAURER = KLForm(
+    name="maurer", title="Maurer, kl inverse", possessive="Maurer's", complexity=complexity
+)

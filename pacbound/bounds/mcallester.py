@@ -12,10 +12,21 @@ made by looking at the sample is paid for in `nats`.
 from __future__ import annotations
 
 from pacbound.bounds.arithmetic import Real, log
+from pacbound.bounds.inequality import KLForm
 
-__all__ = ["complexity"]
+__all__ = ["MCALLESTER", "complexity"]
 
 
 def complexity(nats: Real, m: Real, delta: Real) -> Real:
     """(nats + ln(m/δ)) / (m − 1), where nats is the KL and every cost of a union bound."""
     return (nats + log(m / delta)) / (m - 1)
+
+
+MCALLESTER = KLForm(
+    name="mcallester",
+    title="McAllester, kl inverse",
+    possessive="McAllester's",
+    complexity=complexity,
+    scale=lambda m: max(m - 1, 1),
+    smallest_m=2,
+)

@@ -13,8 +13,9 @@ of one draw (`density`): O. Rivasplata, I. Kuzborskij, C. Szepesvári and J. Sha
 from __future__ import annotations
 
 from pacbound.bounds.arithmetic import Real, exp, log, pi, sqrt
+from pacbound.bounds.inequality import KLForm
 
-__all__ = ["complexity", "constant"]
+__all__ = ["XI", "complexity", "constant"]
 
 
 def constant(m: Real) -> Real:
@@ -26,3 +27,12 @@ def constant(m: Real) -> Real:
 def complexity(nats: Real, m: Real, delta: Real) -> Real:
     """(nats + ln(X(m)/δ)) / m, where nats is the KL and every cost of a union bound."""
     return (nats + log(constant(m) / delta)) / m
+
+
+XI = KLForm(
+    name="xi",
+    title="Maurer with ξ(m), kl inverse",
+    possessive="Maurer's with the constant ξ(m)",
+    is_worth_trying=True,
+    complexity=complexity,
+)

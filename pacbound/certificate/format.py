@@ -49,6 +49,7 @@ __all__ = [
     "FORMAT",
     "INEQUALITIES",
     "LOSSES",
+    "POSTERIORS",
     "PREDICTORS",
     "SAMPLED",
     "SUBJECTS",
@@ -78,6 +79,7 @@ __all__ = [
 FORMAT = "pacbound-certificate/2"
 SAMPLED = ("gibbs", "vote-gibbs", "vote-tandem")  # their empirical risk is estimated
 COUNTED = ("draw", "fixed")  # their errors are counted
+POSTERIORS = ("diag", "k-diag", "k-linear", "k-nonlinear")
 PREDICTORS = ("gibbs", "draw", "vote-gibbs", "vote-tandem", "fixed")
 SUBJECTS = ("all", "answered", "true-class", "predicted-class", "group")
 LOSSES = ("zero-one", "abstention", "cost")
@@ -231,9 +233,7 @@ class Model:
     recipe: Annotated[str | None, Word(codes.RECIPES), _RECIPE] = None
     network: Annotated[str | None, Word(codes.NETWORKS), _NOT_FIXED] = None
     structure_sha256: Annotated[str | None, DIGEST_OR_EMPTY, _NOT_FIXED] = None
-    posterior: Annotated[
-        str | None, Word(("diag", "k-diag", "k-linear", "k-nonlinear")), _NOT_FIXED
-    ] = None
+    posterior: Annotated[str | None, Word(POSTERIORS), _NOT_FIXED] = None
     parameters: Annotated[int | None, PARAMETERS, _NOT_FIXED] = None
     frozen: Annotated[int | None, Integer(0, 10**12), _NOT_FIXED] = None
     sha256: Annotated[str, DIGEST]

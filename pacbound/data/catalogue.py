@@ -13,13 +13,18 @@ from pacbound.data import raw, sets
 from pacbound.data.entry import Entry, Published, RawEntry
 from pacbound.errors import DataError, unknown_name
 
-__all__ = ["catalogue", "find", "find_files", "raw_catalogue"]
+__all__ = ["catalogue", "find", "find_files", "raw_catalogue", "register"]
 
 
 @cache
 def catalogue() -> dict[str, Entry]:
     """Every data set in the folder `sets`, by name."""
     return {entry.name: entry for entry in _entries(sets)}
+
+
+def register(entry: Entry) -> None:
+    """Make a data set known by its name; those in the folder `sets` are."""
+    catalogue()[entry.name] = entry
 
 
 @cache

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-
-from torch import nn
+from typing import TYPE_CHECKING
 
 from pacbound.errors import DataError
+from pacbound.networks.network import Network
 
-__all__ = ["lenet"]
+if TYPE_CHECKING:
+    from torch import nn
+
+__all__ = ["LENET", "lenet"]
 
 KERNEL = 5
 
@@ -26,6 +29,8 @@ def lenet(input_shape: Sequence[int], hidden: Sequence[int], classes: int) -> nn
         >>> sum(p.numel() for p in lenet((28, 28), [20, 50, 500], 10).parameters())
         431080
     """
+    from torch import nn
+
     first_kernels, second_kernels, units = hidden
     if len(input_shape) not in (2, 3):
         raise DataError(f"lenet needs images; these inputs have shape {tuple(input_shape)}")
@@ -47,3 +52,15 @@ def lenet(input_shape: Sequence[int], hidden: Sequence[int], classes: int) -> nn
         nn.ReLU(),
         nn.Linear(units, classes),
     )
+
+
+def _flaw(hidden: tuple[int, ...]) -> str | None:
+    if len(hidden) == 3:
+        return None
+    return (
+        "must have three sizes for lenet, such as [20, 50, 500]: "
+        "kernels of both convolutions, then dense units"
+    )
+
+
+LENET = Network("lenet", lenet, flaw=_flaw)

@@ -5,10 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
-from torch import nn
+from pacbound.networks.network import Network
 
-__all__ = ["mlp"]
+if TYPE_CHECKING:
+    from torch import nn
+
+__all__ = ["MLP", "mlp"]
 
 
 def mlp(input_shape: Sequence[int], hidden: Sequence[int], classes: int) -> nn.Module:
@@ -23,6 +27,8 @@ def mlp(input_shape: Sequence[int], hidden: Sequence[int], classes: int) -> nn.M
           (3): Linear(in_features=600, out_features=10, bias=True)
         )
     """
+    from torch import nn
+
     sizes = [math.prod(input_shape), *hidden, classes]
     layers: list[nn.Module] = [nn.Flatten()]
     for i, (inputs, outputs) in enumerate(pairwise(sizes)):
@@ -30,3 +36,6 @@ def mlp(input_shape: Sequence[int], hidden: Sequence[int], classes: int) -> nn.M
             layers.append(nn.ReLU())
         layers.append(nn.Linear(inputs, outputs))
     return nn.Sequential(*layers)
+
+
+MLP = Network("mlp", mlp)

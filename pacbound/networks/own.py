@@ -20,6 +20,7 @@ from torch.nn.utils.parametrize import is_parametrized
 
 from pacbound.errors import ModuleError
 from pacbound.networks.leaks import hidden_state
+from pacbound.posteriors import posterior_kind
 
 __all__ = ["SUPPORTED", "prepared", "refuse_wide", "structure_digest"]
 
@@ -140,7 +141,7 @@ def _unsupported(layer: nn.Module) -> str | None:
 
 def refuse_wide(module: nn.Module, posterior: str) -> None:
     """Refuse triangles that would not fit into memory."""
-    if posterior not in ("k-linear", "k-nonlinear"):
+    if not posterior_kind(posterior).dense_modes:
         return
     for name, parameter in module.named_parameters():
         if parameter.dim() > 1 and max(parameter.shape) > WIDEST:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-
-from torch import nn
+from typing import TYPE_CHECKING
 
 from pacbound.errors import DataError
+from pacbound.networks.network import Network
 
-__all__ = ["BLOCKS", "vgg"]
+if TYPE_CHECKING:
+    from torch import nn
+
+__all__ = ["BLOCKS", "VGG", "vgg"]
 
 BLOCKS = (2, 2, 3, 3, 3)  # convolutions in each block
 
@@ -28,6 +31,8 @@ def vgg(
         >>> sum(p.numel() for p in vgg((3, 32, 32), [32, 64, 128, 256, 256], 10, True).parameters())
         3682730
     """
+    from torch import nn
+
     if len(channels) != len(BLOCKS):
         raise DataError(f"vgg needs {len(BLOCKS)} numbers of channels, not {len(channels)}")
     if len(input_shape) != 3 or min(input_shape[1:]) < 32:
@@ -46,3 +51,6 @@ def vgg(
         layers.insert(-1, nn.MaxPool2d(2))  # before ReLU it does the same, and ReLU has less to do
     left = (input_shape[1] >> len(BLOCKS)) * (input_shape[2] >> len(BLOCKS))
     return nn.Sequential(*layers, nn.Flatten(), nn.Linear(before * left, classes))
+
+
+VGG = Network("vgg", vgg, allows_batch_norm=True)

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
-from typing import Any, TypeAlias
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-from torch import Tensor
+from pacbound.posteriors.registry import (
+    POSTERIORS,
+    Family,
+    PosteriorKind,
+    posterior_kind,
+    posterior_named,
+    register,
+)
 
-from pacbound.errors import unknown_name
-from pacbound.posteriors.base import Posterior
-from pacbound.posteriors.diag import Diag
-from pacbound.posteriors.k_diag import KDiag
-from pacbound.posteriors.k_linear import KLinear
-from pacbound.posteriors.k_nonlinear import KNonlinear
-from pacbound.posteriors.point import Point
+if TYPE_CHECKING:
+    from pacbound.posteriors.base import Posterior as Posterior
+    from pacbound.posteriors.diag import Diag as Diag
+    from pacbound.posteriors.k_diag import KDiag as KDiag
+    from pacbound.posteriors.k_linear import KLinear as KLinear
+    from pacbound.posteriors.k_nonlinear import KNonlinear as KNonlinear
+    from pacbound.posteriors.point import Point as Point
 
 __all__ = [
     "POSTERIORS",
@@ -25,23 +31,24 @@ __all__ = [
     "KNonlinear",
     "Point",
     "Posterior",
+    "PosteriorKind",
+    "posterior_kind",
     "posterior_named",
+    "register",
 ]
 
-Family: TypeAlias = Callable[[Tensor, float], Posterior]  # of a centre and a starting scale
-
-POSTERIORS: dict[str, type[Posterior]] = {
-    "diag": Diag,
-    "k-diag": KDiag,
-    "k-linear": KLinear,
-    "k-nonlinear": KNonlinear,
+# Where each class is, imported when it is asked for: settings are read without torch.
+_PLACES = {
+    "Diag": "diag",
+    "KDiag": "k_diag",
+    "KLinear": "k_linear",
+    "KNonlinear": "k_nonlinear",
+    "Point": "point",
+    "Posterior": "base",
 }
 
 
-def posterior_named(name: str, **flow: Any) -> Family:
-    """The posterior family of that name, or "point"; `flow` describes K-Nonlinear's flows."""
-    if name == "point":
-        return Point
-    if name not in POSTERIORS:
-        raise unknown_name("posterior", name, POSTERIORS)
-    return partial(KNonlinear, **flow) if name == "k-nonlinear" else POSTERIORS[name]
+def __getattr__(name: str) -> Any:
+    if name in _PLACES:
+        return getattr(import_module(f"{__name__}.{_PLACES[name]}"), name)
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, Self
 
 import torch
 from torch import Tensor, nn
@@ -26,6 +28,16 @@ class Posterior(nn.Module, ABC):
         super().__init__()
         self.mean = nn.Parameter(center.clone())
 
+    @classmethod
+    def family(cls, **options: Any) -> Callable[[Tensor, float], Self]:
+        """What makes it from a centre and a starting scale; most have no use for the options."""
+        return cls
+
+    @classmethod
+    def least_numbers(cls, shape: Sequence[int], **options: Any) -> int:
+        """At least so many numbers describe it for a tensor of this shape: asked before memory."""
+        return math.prod(shape)
+
     @property
     def shape(self) -> torch.Size:
         """The shape of W."""
@@ -40,6 +52,10 @@ class Posterior(nn.Module, ABC):
     def is_gaussian(self) -> bool:
         """Whether W is normal: its second moment is then exact and its noise local."""
         return True
+
+    def activate(self, nonlinear: bool) -> None:
+        """Use nonlinear parts, or treat them as the identity while they are; many have none."""
+        return
 
     @abstractmethod
     def noise(self, standard_normal: Tensor) -> Tensor:

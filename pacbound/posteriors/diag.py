@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -27,6 +29,10 @@ class Diag(Posterior):
     def __init__(self, center: Tensor, scale: float) -> None:
         super().__init__(center)
         self.log_scale = nn.Parameter(torch.full_like(center, math.log(scale)))
+
+    @classmethod
+    def least_numbers(cls, shape: Sequence[int], **options: Any) -> int:
+        return 2 * math.prod(shape)
 
     def noise(self, standard_normal: Tensor) -> Tensor:
         return scaled(self.log_scale, standard_normal)

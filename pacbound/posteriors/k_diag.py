@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -25,6 +27,10 @@ class KDiag(Posterior):
         self.log_scales = nn.ParameterList(
             nn.Parameter(center.new_full((size,), share)) for size in center.shape
         )
+
+    @classmethod
+    def least_numbers(cls, shape: Sequence[int], **options: Any) -> int:
+        return math.prod(shape) + sum(shape)
 
     def noise(self, standard_normal: Tensor) -> Tensor:
         noise = standard_normal

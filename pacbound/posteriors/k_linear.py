@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import reduce
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -35,6 +37,10 @@ class KLinear(Posterior):
         self.triangles = nn.ModuleDict(
             {str(mode): Triangular(size) for mode, size in enumerate(center.shape) if size > 1}
         )
+
+    @classmethod
+    def least_numbers(cls, shape: Sequence[int], **options: Any) -> int:
+        return 2 * math.prod(shape) + sum(size**2 for size in shape if size > 1)
 
     def triangle(self, mode: int) -> Triangular | None:
         """The map along a mode; None where its size is 1."""

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import pairwise
+from typing import Any, Self
 
 from torch import Tensor, nn
 
@@ -50,6 +53,24 @@ class KNonlinear(KLinear):
             }
         )
         self._last: tuple[Tensor, Tensor] | None = None
+
+    @classmethod
+    def family(cls, **options: Any) -> Callable[[Tensor, float], Self]:
+        return partial(cls, **options)
+
+    @classmethod
+    def least_numbers(cls, shape: Sequence[int], **options: Any) -> int:
+        # Each step has matrices from a side of a weight to the hidden units and back, in a coupling
+        # of a half of it.
+        numbers = super().least_numbers(shape)
+        for size in shape:
+            sizes = [size // 2, *options["hidden"], size // 2]
+            if size > 1:
+                numbers += options["steps"] * sum(a * b for a, b in pairwise(sizes))
+        return numbers
+
+    def activate(self, nonlinear: bool) -> None:
+        self.active = nonlinear
 
     @property
     def is_gaussian(self) -> bool:

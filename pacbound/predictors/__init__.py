@@ -12,11 +12,28 @@ from pacbound.predictors.fixed import FIXED
 from pacbound.predictors.gibbs import GIBBS
 from pacbound.predictors.vote import VOTE_GIBBS, VOTE_TANDEM
 
-__all__ = ["PREDICTORS", "Predictor", "Term", "terms"]
+__all__ = ["PREDICTORS", "Predictor", "Term", "predictor_of", "register", "terms"]
 
-PREDICTORS = {p.name: p for p in (GIBBS, DRAW, VOTE_GIBBS, VOTE_TANDEM, FIXED)}
+PREDICTORS: dict[str, Predictor] = {}
+
+
+def register(predictor: Predictor) -> None:
+    """Make a predictor known by its name."""
+    PREDICTORS[predictor.name] = predictor
+
+
+def predictor_of(certificate: Certificate) -> Predictor:
+    """The predictor that a certificate speaks of."""
+    return PREDICTORS[certificate.predictor]
 
 
 def terms(certificate: Certificate, claim: Claim | None = None) -> list[Term]:
     """Where the bound of a claim comes from; by default that of the first claim."""
-    return PREDICTORS[certificate.predictor].terms(certificate, claim or certificate.claims[0])
+    return predictor_of(certificate).terms(certificate, claim or certificate.claims[0])
+
+
+register(GIBBS)
+register(DRAW)
+register(VOTE_GIBBS)
+register(VOTE_TANDEM)
+register(FIXED)

@@ -8,6 +8,8 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from pacbound.bounds import codes
+from pacbound.bounds.inequalities import inequalities
+from pacbound.bounds.inequality import Given, Inequality
 from pacbound.bounds.rounding import exact
 from pacbound.certificate.format import (
     Certificate,
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
     from pacbound.predictors.risk import Examples
     from pacbound.training.problem import Problem
 
-__all__ = ["Observed", "Paid", "Predictor", "Situation", "Term", "factor_of"]
+__all__ = ["Observed", "Offer", "Paid", "Predictor", "Situation", "Term", "factor_of"]
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,21 @@ class Paid:
     code: Decimal
     ledger: Decimal
     validation: Validation | None = None
+
+    def given(self, claim: Claim, networks: int = 1, factor: int = 1) -> Given:
+        """What the bound of a claim follows from, as decimals."""
+        seen = self.validation
+        return Given(
+            risk=claim.mean if claim.limit is None else claim.limit,
+            errors=claim.errors,
+            m=claim.m,
+            delta=claim.delta,
+            divergence=networks * self.evidence,
+            code=self.code,
+            ledger=self.ledger,
+            validation=(seen.errors, seen.examples) if seen is not None else (0, 0),
+            factor=factor,
+        )
 
 
 @dataclass(frozen=True)
@@ -86,36 +103,85 @@ class Observed:
 
 
 @dataclass(frozen=True)
+class Offer:
+    """What a certificate of a predictor would follow from, where another one was certified.
+
+    Arguments:
+        change: The predictor, in words.
+        risk: Its mean loss on the counted examples, as far as the other certificate tells.
+        share: Of δ, for the inequality.
+        divergence, code: In nats.
+        assumes: What is taken for granted, in words.
+        is_same_event: Both hold at once, so that nothing is chosen or paid for.
+    """
+
+    change: str
+    inequality: str
+    risk: float
+    share: float
+    divergence: float
+    code: float
+    assumes: str
+    is_same_event: bool = False
+
+
+def _none(certificate: Certificate, claim: Claim, other: Predictor) -> Offer | None:
+    return None
+
+
+@dataclass(frozen=True)
 class Predictor:
     """A kind of predictor, with what its certificates say and how.
 
     Arguments:
+        title: What it is, in a few words.
+        options: Those of `pacbound certify` that select it.
         over, who: Words of the sentence.
+        not_claimed: What a certificate of it is not about, though one might use it so.
+        divergence: The name of the nats that its distance from the prior takes.
         subjects: For each loss, of whom it can be claimed.
-        inequalities: That can be selected for its bound.
-        also: Further inequalities that are shown.
+        about: Whose risk its inequalities bound, in the words of `bounds.inequality`.
         rule: The inequality that is used unless another was selected beforehand.
         observe: Samples or counts.
         bound: The bound of a claim with its counts and limit.
         terms: Where a claim's bound comes from.
+        sampled: Whether its empirical risk is estimated by Monte Carlo, or counted.
+        offer: What its certificate would follow from, where another predictor was certified.
         factor, networks: A vote's bound is so many times that of so many networks.
         held_out: Whether its errors on a test set can be counted.
+        has_posterior: Whether it is made of networks of a posterior.
+        needs_learned_prior: Whether it is a part of a learned prior.
+        exports_network: Whether it is one network that can be written to a file.
+        is_default: Whether it is certified unless another is asked for.
     """
 
     name: str
+    title: str
+    options: str
     over: str
     who: str
+    not_claimed: Callable[[Certificate], list[str]]
+    divergence: str
     subjects: Mapping[str, tuple[str, ...]]
-    inequalities: tuple[str, ...]
-    also: tuple[str, ...]
+    about: str
     rule: Callable[[Prior], str]
     observe: Callable[[Situation], Observed]
     bound: Callable[[Paid, Claim, str], Decimal]
     terms: Callable[[Certificate, Claim], list[Term]]
     sampled: bool
+    offer: Callable[[Certificate, Claim, Predictor], Offer | None] = _none
     factor: int = 1
     networks: int = 1
     held_out: bool = True
+    has_posterior: bool = True
+    needs_learned_prior: bool = False
+    exports_network: bool = False
+    is_default: bool = False
+
+    @property
+    def inequalities(self) -> dict[str, Inequality]:
+        """Those that bound its risk, by name."""
+        return inequalities(self.about)
 
 
 def factor_of(ledger: Ledger) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -12,10 +13,13 @@ from typing import Any
 from pacbound import __version__
 from pacbound.bounds import binomial, codes
 from pacbound.bounds.figures import mean_rate, nats_up
+from pacbound.bounds.inequalities import INEQUALITIES
 from pacbound.bounds.rounding import exact, precise
 from pacbound.certificate import checker
 from pacbound.certificate.format import (
     ALSO_NAMES,
+    POSTERIORS,
+    PREDICTORS,
     Also,
     Bound,
     Certificate,
@@ -27,6 +31,9 @@ from pacbound.certificate.format import (
     Model,
     Prior,
     Tried,
+)
+from pacbound.certificate.format import (
+    INEQUALITIES as KNOWN_INEQUALITIES,
 )
 from pacbound.errors import SettingError, unknown_name
 from pacbound.predictors.base import Observed, Paid, Predictor, factor_of
@@ -105,13 +112,14 @@ def ensure_claimable(predictor: Predictor, claims: Sequence[Any]) -> None:
 
 def ensure_inequality(predictor: Predictor, inequality: str) -> None:
     """Refuse an inequality that does not hold for a predictor."""
-    if inequality and inequality not in predictor.inequalities:
-        if inequality in ALSO_NAMES:
+    valid = [name for name, each in predictor.inequalities.items() if each.is_selectable]
+    if inequality and inequality not in valid:
+        if any(name == inequality for _, name in INEQUALITIES):
             raise SettingError(
                 f"inequality {inequality} is not for {predictor.name}: choose from "
-                f"{', '.join(predictor.inequalities)}"
+                f"{', '.join(valid)}"
             )
-        raise unknown_name("inequality", inequality, predictor.inequalities)
+        raise unknown_name("inequality", inequality, valid)
 
 
 def conclude(
@@ -136,8 +144,10 @@ def conclude(
     ruled = predictor.rule(prior)
     chosen = inequality or ruled
     validated = prior.validation is not None and prior.validation.examples > 0
-    if chosen == "catoni" and not validated:
-        raise SettingError("inequality catoni needs a prior with a validation part: it fixes its λ")
+    if predictor.inequalities[chosen].needs_validation and not validated:
+        raise SettingError(
+            f"inequality {chosen} needs a prior with a validation part: it fixes its λ"
+        )
     selected = "rule" if chosen == ruled else "candidate" if seen else "beforehand"
     if selected == "candidate" and ledger.user.candidates < 2:
         raise SettingError(
@@ -176,9 +186,26 @@ def conclude(
     words = sentence(certificate, predictor.over, predictor.who)
     certificate = replace(certificate, sentence=words)
     verdict = checker.verify(certificate.to_json().encode())
-    if not verdict.accepted:
+    if not verdict.accepted and (unknown := _unknown(certificate)):
+        warnings.warn(
+            f"no checker accepts this certificate: its format knows no {unknown}", stacklevel=2
+        )
+    elif not verdict.accepted:
         raise RuntimeError(f"the issuer and the checker disagree: {verdict.check} {verdict.reason}")
     return certificate
+
+
+def _unknown(certificate: Certificate) -> str:
+    """What was registered by a user, and is on no list of the format."""
+    model, bound = certificate.model, certificate.bound
+    lists: tuple[tuple[str, str | None, Sequence[str]], ...] = (
+        ("predictor", certificate.predictor, PREDICTORS),
+        ("posterior", model.posterior, POSTERIORS),
+        ("network", model.network, codes.NETWORKS),
+        ("inequality", bound.inequality, KNOWN_INEQUALITIES),
+    )
+    found = [f"{kind} '{name}'" for kind, name, known in lists if name and name not in known]
+    return ", ".join(found)
 
 
 def _code(model: Model, prior: Prior) -> Any:
@@ -205,8 +232,9 @@ def _also(
     """What other inequalities would say of the first claim, and the test set."""
     found = [
         Also(kind="inequality", name=name, value=predictor.bound(paid, claim, name))
-        for name in predictor.also
-        if name != chosen and (validated or name != "catoni")
+        for name, inequality in predictor.inequalities.items()
+        if name != chosen and name in ALSO_NAMES
+        if validated or not inequality.needs_validation
     ]
     if observed.held_out is not None and predictor.held_out:
         errors, examples = observed.held_out

@@ -6,66 +6,59 @@ share of δ goes to Monte Carlo.
 
 from __future__ import annotations
 
-import math
 from decimal import Decimal
-from typing import Any
 
-from pacbound.bounds import binomial, draw_tail, xi
-from pacbound.bounds.bernoulli_kl import bernoulli_kl_inverse, kl_inverse_rate
-from pacbound.bounds.rounding import exact, precise
+from pacbound.bounds.inequalities import inequalities
+from pacbound.bounds.inequality import DRAW as ONE
 from pacbound.certificate.format import Certificate, Claim, Prior, Seeds
-from pacbound.predictors.base import Observed, Paid, Predictor, Situation, Term
-from pacbound.predictors.waterfall import code_parts, steps
+from pacbound.predictors.base import Observed, Offer, Paid, Predictor, Situation, Term
+from pacbound.predictors.waterfall import code_parts, shown, steps, tail_part
+from pacbound.priors import PRIORS
 
-__all__ = ["DRAW", "bound", "observe", "rule", "terms", "upper_limit"]
+__all__ = ["DRAW", "bound", "not_claimed", "observe", "offer", "rule", "terms"]
 
 
 def rule(prior: Prior) -> str:
     """The binomial form around a prior near the posterior; else ln dq/dp may be thousands."""
-    return "density" if prior.kind == "initialised" else "binomial"
-
-
-def upper_limit(claim: Claim, level: Any) -> Decimal:
-    """The binomial limit of errors, or Chernoff's of costs, at the level ln(1/δ); in `precise`."""
-    if claim.errors is not None:
-        return binomial.limit(claim.errors, claim.m, level)
-    return kl_inverse_rate(claim.mean, level / claim.m)
+    return "density" if PRIORS[prior.kind].is_free_of_data else "binomial"
 
 
 def bound(paid: Paid, claim: Claim, inequality: str) -> Decimal:
     """The bound of a claim from its counts."""
-    with precise():
-        ratio, ledger, delta = paid.evidence + paid.code, exact(paid.ledger), exact(claim.delta)
-        if inequality == "density":
-            complexity = xi.complexity(exact(ratio) + ledger, exact(claim.m), delta)
-            return kl_inverse_rate(claim.mean, complexity)
-        return upper_limit(claim, (1 / delta).log() + ledger + draw_tail.nats(exact(ratio)))
+    return inequalities(ONE)[inequality].rate(paid.given(claim))
 
 
 def terms(certificate: Certificate, claim: Claim) -> list[Term]:
     """The risk of the drawn network, then what density ratio, code, ledger and confidence add."""
-    assert certificate.evidence is not None
-    risk, m = float(claim.mean), claim.m
-    ratio = float(certificate.evidence.nats)
-    parts = [("ln dq/dp of the draw", ratio), *code_parts(certificate)]
-    if certificate.bound.inequality == "density":
-        confidence = xi.complexity(0.0, float(m), float(claim.delta)) * m
-        parts.append(("confidence of the inequality", float(confidence)))
-        return steps(claim, parts, lambda nats: bernoulli_kl_inverse(risk, max(nats / m, 0.0)))
-    # f(D) is not linear in its nats: first what D = 1 costs, then what this D does.
-    at_one, whole = draw_tail.nats(0.0), draw_tail.nats(ratio + float(certificate.bound.code))
-    parts = [
-        ("confidence of the limit", math.log(1 / float(claim.delta))),
-        ("one draw from a posterior", at_one),
-        ("ln dq/dp of the draw, and code", whole - at_one),
-        ("ledger", float(certificate.bound.ledger)),
+    given = shown(certificate, claim)
+    parts = [("ln dq/dp of the draw", given.divergence), *code_parts(certificate)]
+    inequality = inequalities(ONE)[certificate.bound.inequality]
+    return steps(claim, *inequality.terms(given, parts))
+
+
+def not_claimed(certificate: Certificate) -> list[str]:
+    """Networks that are not the drawn one."""
+    return [
+        "Any other network: not another draw, the mean of the weights or an ensemble, and not "
+        "this one after pruning, quantising or further training. Its weights have a digest.",
     ]
 
-    def value(nats: float) -> float:
-        with precise():
-            return float(upper_limit(claim, exact(nats)))
 
-    return steps(claim, [part for part in parts if part[1]], value)
+def offer(certificate: Certificate, claim: Claim, other: Predictor) -> Offer | None:
+    """One network, where the mean over all of them was certified."""
+    evidence = certificate.evidence
+    if not other.sampled or other.networks > 1 or evidence is None:
+        return None
+    shares = claim.delta + (claim.delta_risk or 0) + (evidence.delta_kl or 0)
+    return Offer(
+        change="a certificate of one drawn network",
+        inequality=rule(certificate.prior),
+        risk=float(claim.mean),
+        share=float(shares),
+        divergence=float(evidence.nats) - tail_part(certificate),
+        code=float(certificate.bound.code),
+        assumes="another claim; a draw like the average one",
+    )
 
 
 def observe(at: Situation) -> Observed:
@@ -97,14 +90,19 @@ def observe(at: Situation) -> Observed:
 _SUBJECTS = ("all", "answered", "true-class", "predicted-class", "group")
 DRAW = Predictor(
     name="draw",
+    title="one network, drawn from the posterior",
+    options="--predictor draw",
     over=" and of the network",
     who="the one network that was drawn from the posterior,",
+    not_claimed=not_claimed,
+    divergence="ln dq/dp",
     subjects={"zero-one": _SUBJECTS, "abstention": ("all",), "cost": _SUBJECTS},
-    inequalities=("binomial", "density"),
-    also=("binomial", "density"),
+    about=ONE,
     rule=rule,
     observe=observe,
     bound=bound,
     terms=terms,
     sampled=False,
+    offer=offer,
+    exports_network=True,
 )

@@ -3,73 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
-from typing import TYPE_CHECKING, Any, TypeAlias
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
 
-from pacbound.bounds import gaussian_tail, theorem3
 from pacbound.bounds.density_ratio import log_density_ratio
-from pacbound.bounds.figures import nats_up
+from pacbound.bounds.figures import decimal_down, decimal_up, nats_up
 from pacbound.bounds.gaussian_kl import gaussian_kl
-from pacbound.bounds.prior_grid import best_index, variance
 from pacbound.bounds.rounding import exact, precise
+from pacbound.bounds.tails import TAILS
 from pacbound.certificate.format import Evidence, Group, Variance
+from pacbound.priors.variances import Fixed, prior_variance, prior_variances
 
 if TYPE_CHECKING:
     from pacbound.predictors.divergence import ExactPrimitives, SampledPrimitives
     from pacbound.predictors.drawing import DrawnPrimitives
 
-__all__ = ["TAILS", "decimal_down", "decimal_up", "drawn", "exact_kl", "sampled_kl", "tail_nats"]
-
-TAILS = ("gaussian", "theorem3")
-DIGITS = 17  # of a primitive
-LAST_PLACE = Decimal("1e-30")
-LAST_INDEX = 10_000  # of the grid
-
-Fixed: TypeAlias = Sequence[float] | None  # the variance of every group, of a learned prior
-
-
-def decimal_up(x: float) -> Decimal:
-    """A decimal of the format that is not below a float."""
-    return _decimal(x, ROUND_CEILING)
-
-
-def decimal_down(x: float) -> Decimal:
-    """A decimal of the format that is not above a float."""
-    return _decimal(x, ROUND_FLOOR)
-
-
-def _decimal(x: float, rounding: str) -> Decimal:
-    rounded = Context(prec=DIGITS, rounding=rounding).create_decimal_from_float(x)
-    exponent = rounded.as_tuple().exponent
-    if isinstance(exponent, int) and exponent < -30:
-        rounded = rounded.quantize(LAST_PLACE, rounding=rounding)
-    return abs(rounded) if rounded == 0 else rounded
-
-
-def _variances(
-    groups: Sequence[Any], moments: Sequence[Decimal], fixed: Fixed
-) -> tuple[Variance, ...]:
-    """The prior variances on the grid at which every group's divergence and its cost are smallest.
-
-    A learned prior's own were fixed before the counted examples were seen: they cost nothing.
-    """
-    found = []
-    for number, group in enumerate(groups, 1):
-        name = " ".join(group.layers).strip()
-        if not name or len(name) > 200:
-            name = f"group {number}"
-        if fixed is not None:
-            value = _decimal(fixed[number - 1], ROUND_CEILING)
-            found.append(Variance(name=name, parameters=group.parameters, by="given", value=value))
-            continue
-        index = min(best_index(float(moments[number - 1]), group.parameters), LAST_INDEX)
-        found.append(Variance(name=name, parameters=group.parameters, by="grid", index=index))
-    return tuple(found)
-
-
-def _lambda(place: Variance) -> Any:
-    """λ itself, in `precise`."""
-    return exact(place.value) if place.value is not None else variance(exact(place.index or 0))
+__all__ = ["drawn", "exact_kl", "sampled_kl", "tail_nats"]
 
 
 def exact_kl(
@@ -85,14 +34,14 @@ def exact_kl(
         for part in primitives
     )
     moments = [group.trace + group.distance_sq for group in groups]  # type: ignore[operator]
-    variances = _variances(primitives, moments, fixed)
+    variances = prior_variances(primitives, moments, fixed)
     with precise():
         total = sum(
             gaussian_kl(
                 exact(group.trace) + exact(group.distance_sq),  # type: ignore[arg-type]
                 exact(group.log_det),
                 place.parameters,
-                _lambda(place),
+                prior_variance(place),
             )
             for group, place in zip(groups, variances, strict=True)
         )
@@ -115,7 +64,7 @@ def drawn(
         for part in primitives
     )
     moments = [group.distance_sq or Decimal(0) for group in groups]
-    variances = _variances(primitives, moments, fixed)
+    variances = prior_variances(primitives, moments, fixed)
     with precise():
         total = sum(
             log_density_ratio(
@@ -123,7 +72,7 @@ def drawn(
                 exact(group.noise_sq),  # type: ignore[arg-type]
                 exact(group.log_det),
                 place.parameters,
-                _lambda(place),
+                prior_variance(place),
             )
             for group, place in zip(groups, variances, strict=True)
         )
@@ -161,7 +110,7 @@ def sampled_kl(
     with precise():
         limits = _limits(groups, sizes, samples, delta, factor, tail)
         moments = [Decimal(repr(float(limit))) for limit in limits]
-        variances = _variances(primitives, moments, fixed)
+        variances = prior_variances(primitives, moments, fixed)
         nats = nats_up(_at(limits, groups, variances))
     evidence = Evidence(
         kind="monte-carlo", delta_kl=delta, tail=tail, samples=samples, groups=groups, nats=nats
@@ -189,18 +138,8 @@ def _limits(
     """The upper limits of the second moments of all groups, each with an equal share of δ."""
     share = exact(delta) / (factor * len(groups))
     count = exact(samples)
-    if tail == "gaussian":
-        return [
-            gaussian_tail.second_moment_limit(
-                exact(group.mean_square),  # type: ignore[arg-type]
-                exact(group.lipschitz),  # type: ignore[arg-type]
-                count,
-                share,
-            )
-            for group in groups
-        ]
     return [
-        theorem3.second_moment_limit(
+        TAILS[tail](
             exact(group.mean_square),  # type: ignore[arg-type]
             exact(group.lipschitz),  # type: ignore[arg-type]
             size,
@@ -214,6 +153,6 @@ def _limits(
 
 def _at(limits: Sequence[Any], groups: Sequence[Group], variances: Sequence[Variance]) -> Any:
     return sum(
-        gaussian_kl(limit, exact(group.log_det), place.parameters, _lambda(place))
+        gaussian_kl(limit, exact(group.log_det), place.parameters, prior_variance(place))
         for limit, group, place in zip(limits, groups, variances, strict=True)
     )

@@ -6,7 +6,6 @@ most the Clopper–Pearson limit at level δ/(candidates · 2^looks · certifica
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
@@ -14,7 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pacbound.bounds.rounding import exact, precise
+from pacbound.bounds.inequalities import inequalities
+from pacbound.bounds.inequality import FIXED as BEFOREHAND
 from pacbound.certificate.format import (
     Certificate,
     Claim,
@@ -27,32 +27,52 @@ from pacbound.certificate.format import (
 from pacbound.data.copies import ALLOWED_PERCENT
 from pacbound.data.digests import ExampleDigests, count_duplicates, data_digest, groups_digest
 from pacbound.errors import DataError
-from pacbound.predictors.base import Observed, Paid, Predictor, Situation, Term
-from pacbound.predictors.draw import DRAW, upper_limit
-from pacbound.predictors.waterfall import code_parts, steps
+from pacbound.predictors.base import Observed, Offer, Paid, Predictor, Situation, Term
+from pacbound.predictors.draw import DRAW
+from pacbound.predictors.waterfall import choices_cost, code_parts, shown, steps
 
-__all__ = ["FIXED", "bound", "fixed_certificate", "observe", "terms"]
+__all__ = ["FIXED", "bound", "fixed_certificate", "not_claimed", "observe", "offer", "terms"]
 
 
 def bound(paid: Paid, claim: Claim, inequality: str) -> Decimal:
     """The bound of a claim from its counts."""
-    with precise():
-        level = (1 / exact(claim.delta)).log() + exact(paid.code) + exact(paid.ledger)
-        return upper_limit(claim, level)
+    return inequalities(BEFOREHAND)[inequality].rate(paid.given(claim))
 
 
 def terms(certificate: Certificate, claim: Claim) -> list[Term]:
     """The risk on the counted examples, then what confidence, code and ledger add."""
-    parts = [
-        ("confidence of the limit", math.log(1 / float(claim.delta))),
-        *code_parts(certificate),
+    inequality = inequalities(BEFOREHAND)[certificate.bound.inequality]
+    given, parts = shown(certificate, claim), code_parts(certificate)
+    return steps(claim, *inequality.terms(given, parts))
+
+
+def not_claimed(certificate: Certificate) -> list[str]:
+    """Predictors that are not this one."""
+    return [
+        "Any other predictor: not this one after further training, pruning, quantising or "
+        "another choice of threshold. Its digest tells it from others.",
     ]
 
-    def value(nats: float) -> float:
-        with precise():
-            return float(upper_limit(claim, exact(nats)))
 
-    return steps(claim, parts, value)
+def offer(certificate: Certificate, claim: Claim, other: Predictor) -> Offer | None:
+    """The prior's centre alone, where its errors on a validation part are known."""
+    part, seen = certificate.prior.part, certificate.prior.validation
+    if part is None or seen is None or not seen.examples:
+        return None
+    if (claim.loss, claim.subject) != ("zero-one", "all"):
+        return None  # the validation counted errors over all inputs
+    evidence = certificate.evidence
+    shares = [claim.delta, claim.delta_risk, evidence.delta_kl if evidence else None]
+    return Offer(
+        change="a certificate of the prior's centre",
+        inequality=FIXED.rule(certificate.prior),
+        risk=seen.errors / seen.examples,
+        share=float(sum(share for share in shares if share is not None)),
+        divergence=0.0,
+        code=choices_cost(certificate),
+        assumes="another claim; as many errors as on the centre's "
+        f"{seen.examples} validation examples",
+    )
 
 
 def observe(at: Situation) -> Observed:
@@ -73,16 +93,22 @@ def observe(at: Situation) -> Observed:
 
 FIXED = Predictor(
     name="fixed",
+    title="fixed before the counted examples were seen",
+    options="--predictor fixed",
     over="",
     who="the fixed predictor",
+    not_claimed=not_claimed,
+    divergence="",
     subjects=DRAW.subjects,
-    inequalities=("binomial",),
-    also=(),
+    about=BEFOREHAND,
     rule=lambda prior: "binomial",
     observe=observe,
     bound=bound,
     terms=terms,
     sampled=False,
+    offer=offer,
+    has_posterior=False,
+    needs_learned_prior=True,
 )
 
 
@@ -104,26 +130,25 @@ def fixed_certificate(
 ) -> Certificate:
     """The certificate of a predictor that was fixed before these examples were seen.
 
-        Arguments:
-            labels: The true classes of all examples, from 0.
-            predictions: The predicted classes; a negative number where nothing is predicted, which
-                counts as an error.
-            digests: Of the examples (`pacbound.data.digests`).
-            model_sha256: The digest of the predictor: of its file or its tensors.
-            source: estimator, module, onnx or predictions.
-            wanted: A `pacbound.predictors.claims.Wanted`; the error over all by default.
-            ledger: What was tried; nothing by default.
-            copies: counted, independent, or unknown where examples have neither content nor id.
-            test: Errors and number of further examples, for information.
+    Arguments:
+        labels: The true classes of all examples, from 0.
+        predictions: The predicted classes; a negative number where nothing is predicted, which
+            counts as an error.
+        digests: Of the examples (`pacbound.data.digests`).
+        model_sha256: The digest of the predictor: of its file or its tensors.
+        source: estimator, module, onnx or predictions.
+        wanted: A `pacbound.predictors.claims.Wanted`; the error over all by default.
+        ledger: What was tried; nothing by default.
+        copies: counted, independent, or unknown where examples have neither content nor id.
+        test: Errors and number of further examples, for information.
 
-        Example:
-            >>> from pacbound.data.copies import ALLOWED_PERCENT
-    from pacbound.data.digests import unnamed_digests
-            >>> truth = np.array([0, 1] * 50)
-            >>> c = fixed_certificate(truth, truth, 2, digests=unnamed_digests(truth),
-            ...                       model_sha256="0" * 64, copies="unknown")
-            >>> str(c.overall.bound)
-            '0.0295130497'
+    Example:
+        >>> from pacbound.data.digests import unnamed_digests
+        >>> truth = np.array([0, 1] * 50)
+        >>> c = fixed_certificate(truth, truth, 2, digests=unnamed_digests(truth),
+        ...                       model_sha256="0" * 64, copies="unknown")
+        >>> str(c.overall.bound)
+        '0.0295130497'
     """
     from pacbound.predictors.budget import divide
     from pacbound.predictors.claims import Wanted, asked

@@ -8,24 +8,19 @@ from __future__ import annotations
 
 import math
 from decimal import Decimal
-from fractions import Fraction
 from typing import Any
 
-from pacbound.bounds import betting, catoni_fixed, chernoff, maurer, mcallester, pinsker, xi
-from pacbound.bounds.bernoulli_kl import bernoulli_kl_inverse, kl_inverse_rate
-from pacbound.bounds.figures import rate_up
+from pacbound.bounds import chernoff
+from pacbound.bounds.inequalities import inequalities
+from pacbound.bounds.inequality import MEAN
+from pacbound.bounds.limits import LIMITS
 from pacbound.bounds.rounding import exact, precise
 from pacbound.certificate.format import Certificate, Claim, Prior, Seeds
-from pacbound.predictors.base import Observed, Paid, Predictor, Situation, Term
-from pacbound.predictors.waterfall import code_parts, steps, tail_part
+from pacbound.predictors.base import Observed, Offer, Paid, Predictor, Situation, Term
+from pacbound.predictors.waterfall import code_parts, shown, steps, tail_part
+from pacbound.predictors.words import percent
 
-__all__ = ["COMPLEXITIES", "GIBBS", "bound", "limit", "observe", "rule", "terms"]
-
-COMPLEXITIES = {
-    "mcallester": mcallester.complexity,
-    "maurer": maurer.complexity,
-    "xi": xi.complexity,
-}
+__all__ = ["GIBBS", "bound", "limit", "not_claimed", "observe", "offer", "rule", "terms"]
 
 
 def rule(prior: Prior) -> str:
@@ -43,71 +38,64 @@ def limit(claim: Claim, factor: Any) -> Decimal:
     with precise():
         assert claim.delta_risk is not None
         level = (factor / exact(claim.delta_risk)).log()
-        if claim.limit_by == "betting":
-            assert claim.histogram is not None and claim.scale is not None
-            return betting.limit(claim.histogram, claim.scale, level)
-        return chernoff.limit(claim.mean, claim.trials, level)
+        if claim.histogram is None:
+            return chernoff.limit(claim.mean, claim.trials, level)
+        assert claim.scale is not None and claim.limit_by is not None
+        return LIMITS[claim.limit_by](claim.histogram, claim.scale, level)
 
 
 def bound(paid: Paid, claim: Claim, inequality: str, factor: int = 1, networks: int = 1) -> Decimal:
     """The bound of a claim from its limit: `factor` times that of so many networks at once."""
-    assert claim.limit is not None
-    with precise():
-        nats = exact(networks * paid.evidence + paid.code + paid.ledger)
-        m, delta = exact(claim.m), exact(claim.delta)
-        if claim.m == 1 and inequality in ("mcallester", "pinsker"):
-            return Decimal("1.0000000000")
-        if inequality == "catoni":
-            assert paid.validation is not None
-            errors, examples = exact(paid.validation.errors), exact(paid.validation.examples)
-            trade_off = catoni_fixed.trade_off(errors, examples, m, delta)
-            value = catoni_fixed.bound(exact(claim.limit), nats, m, delta, trade_off)
-            return rate_up(factor * value)
-        if inequality == "pinsker":
-            complexity = mcallester.complexity(nats, m, delta)
-            if complexity <= 0:
-                return min(factor * claim.limit, Decimal("1.0000000000"))
-            return rate_up(factor * pinsker.bound(exact(claim.limit), nats, m, delta))
-        complexity = COMPLEXITIES[inequality](nats, m, delta)
-        return kl_inverse_rate(Fraction(claim.limit), complexity, factor)
+    return inequalities(MEAN)[inequality].rate(paid.given(claim, networks, factor))
 
 
 def terms(certificate: Certificate, claim: Claim, factor: int = 1, networks: int = 1) -> list[Term]:
     """The empirical risk, then what Monte Carlo, KL, code, ledger and confidence add."""
-    assert certificate.evidence is not None and claim.limit is not None
+    given = shown(certificate, claim, networks)
     tail = networks * tail_part(certificate)
     name = "KL(q‖p)" if networks == 1 else "KL, of pairs"
-    parts = [(name, networks * float(certificate.evidence.nats) - tail)]
+    parts = [(name, given.divergence - tail)]
     if tail:
         parts.append(("Monte Carlo tail of the KL", tail))
-    parts += code_parts(certificate)
-    inequality, m, delta = certificate.bound.inequality, claim.m, float(claim.delta)
-    risk = float(claim.limit)
-    if inequality == "catoni":
-        assert certificate.prior.validation is not None
-        seen = certificate.prior.validation
-        trade_off = catoni_fixed.trade_off(float(seen.errors), float(seen.examples), m, delta)
-        parts.append(("confidence of the inequality", math.log(1 / delta)))
-        # Without any nats the bound is above the risk, because λ was fixed beforehand.
-        parts.insert(0, ("Catoni's trade-off, fixed beforehand", 0.0))
-
-        def value(nats: float) -> float:
-            return min(float(catoni_fixed.bound(risk, nats, m, 1.0, trade_off)), 1.0)
-    else:
-        scale = max(m - 1, 1) if inequality == "mcallester" else m
-        paid = sum(nats for _, nats in parts)
-        is_void = m == 1 and inequality == "mcallester"
-        whole = math.inf if is_void else COMPLEXITIES[inequality](paid, m, delta) * scale
-        parts.append(("confidence of the inequality", whole - paid))
-
-        def value(nats: float) -> float:
-            return bernoulli_kl_inverse(risk, max(nats / scale, 0.0))
-
-    found = steps(claim, parts, value)
+    inequality = inequalities(MEAN)[certificate.bound.inequality]
+    found = steps(claim, *inequality.terms(given, [*parts, *code_parts(certificate)]))
     if factor > 1:
         vote, one = float(claim.bound), found[-1].total
         found.append(Term("from networks to their vote", f"times {factor}", vote - one, vote))
     return found
+
+
+def not_claimed(certificate: Certificate) -> list[str]:
+    """One kept network, and the vote."""
+    points = [
+        "One network: every prediction is made with weights drawn anew. A network that is "
+        "kept, the mean of the weights and the average of predictions are other predictors "
+        "(certify --predictor draw certifies a network that is kept).",
+    ]
+    if certificate.overall is not None:
+        twice = percent(min(2 * certificate.overall.bound, Decimal(1)))
+        points.append(
+            "The majority vote of the networks: it errs at most twice as often, so its error "
+            f"is at most {twice} %."
+        )
+    return points
+
+
+def offer(certificate: Certificate, claim: Claim, other: Predictor) -> Offer | None:
+    """Single networks, where their vote was certified through the risk of one of them."""
+    if not other.sampled or other.networks > 1 or other.factor == 1:
+        return None
+    given = shown(certificate, claim)
+    return Offer(
+        change="a certificate of the randomised predictor",
+        inequality=certificate.bound.inequality,
+        risk=given.risk,
+        share=given.delta,
+        divergence=given.divergence,
+        code=given.code,
+        assumes="another claim, without a vote and its factor",
+        is_same_event=True,
+    )
 
 
 def observe(at: Situation, networks: int = 1) -> Observed:
@@ -197,17 +185,22 @@ def _all(examples: Any) -> Any:
 
 GIBBS = Predictor(
     name="gibbs",
+    title="randomised: fresh weights for every prediction",
+    options="--predictor gibbs",
     over=" and the Monte Carlo draws",
     who="the randomised predictor, which draws fresh weights for every prediction,",
+    not_claimed=not_claimed,
+    divergence="KL",
     subjects={
         "zero-one": ("all", "true-class", "group"),
         "cost": ("all", "true-class", "group"),
     },
-    inequalities=("mcallester", "maurer", "xi", "catoni"),
-    also=("mcallester", "maurer", "xi", "catoni", "pinsker"),
+    about=MEAN,
     rule=rule,
     observe=observe,
     bound=bound,
     terms=terms,
     sampled=True,
+    offer=offer,
+    is_default=True,
 )

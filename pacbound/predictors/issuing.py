@@ -15,7 +15,9 @@ import torch
 from torch import nn
 
 from pacbound.bounds.codes import RECIPES
+from pacbound.bounds.limits import LIMITS
 from pacbound.bounds.rounding import precise
+from pacbound.bounds.tails import TAILS
 from pacbound.certificate.format import (
     Certificate,
     Choices,
@@ -32,6 +34,7 @@ from pacbound.data.copies import refuse_copies
 from pacbound.data.digests import groups_digest
 from pacbound.errors import CheckpointError, SettingError, unknown_name
 from pacbound.networks.digests import tensors_digest
+from pacbound.posteriors import posterior_kind
 from pacbound.predictors import PREDICTORS
 from pacbound.predictors.base import Predictor, Situation, factor_of
 from pacbound.predictors.budget import divide
@@ -44,16 +47,17 @@ from pacbound.predictors.concluding import (
     new_ledger,
     new_made,
 )
-from pacbound.predictors.evidence import TAILS
 from pacbound.predictors.risk import Examples
+from pacbound.priors import kind_of
+from pacbound.priors.choices import prior_choices
+from pacbound.priors.learned import prior_settings
 from pacbound.priors.split import Split, split_of
 from pacbound.recipes import Settings
-from pacbound.recipes.choices import prior_choices, prior_kind
 from pacbound.recipes.commands import as_texts, setting_texts, train_command
 from pacbound.recipes.ledger import recipe_ledger
 from pacbound.seeds import certificate_seed
 from pacbound.training.checkpoints import Checkpoint, restored
-from pacbound.training.learned_prior import learn_prior, prior_settings
+from pacbound.training.learned_prior import learn_prior
 from pacbound.training.log import TrainingLog, log_path
 from pacbound.training.networks import network_inputs
 from pacbound.training.problem import Problem, observe
@@ -61,7 +65,6 @@ from pacbound.training.replay import Replay, compare_priors
 
 __all__ = ["Request", "certify", "issue", "posterior_of", "replay_prior", "seed_of"]
 
-LIMITS = ("betting", "chernoff")
 COPIES = ("counted", "independent")
 
 
@@ -237,12 +240,15 @@ def seed_of(checkpoint: Checkpoint, problem: Problem, data: Dataset) -> Callable
 def _refuse(checkpoint: Checkpoint, data: Dataset, request: Request) -> None:
     """What cannot be certified, before any work."""
     settings, learned = checkpoint.settings, checkpoint.learned_prior
-    if request.predictor == "fixed" and learned is None:
+    predictor, posterior = PREDICTORS[request.predictor], posterior_kind(settings.posterior)
+    if predictor.needs_learned_prior and learned is None:
         raise SettingError(
-            "--predictor fixed certifies the centre of a learned prior: this prior did not learn"
+            f"{predictor.options} certifies the centre of a learned prior: this prior did not learn"
         )
-    if settings.posterior == "point" and request.predictor != "fixed":
-        raise SettingError("a point has no noise: its KL to any prior is infinite, so is its bound")
+    if predictor.has_posterior and not posterior.has_noise:
+        raise SettingError(
+            f"a {posterior.name} has no noise: its KL to any prior is infinite, so is its bound"
+        )
     if settings.batch_norm:
         raise SettingError(
             "batch normalisation learns statistics of the data outside the posterior"
@@ -278,7 +284,7 @@ def _examples(settings: Settings, data: Dataset) -> tuple[Examples, Examples | N
 
 def _model(predictor: Predictor, checkpoint: Checkpoint, problem: Problem) -> Model:
     settings = checkpoint.settings
-    if predictor.name == "fixed":
+    if not predictor.has_posterior:
         return Model(source="centre", recipe=settings.recipe, sha256=problem.prior_sha256)
     return Model(
         recipe=settings.recipe,
@@ -300,7 +306,7 @@ def _prior(
     variances: Any,
 ) -> Prior:
     settings = checkpoint.settings
-    kind, fixed = prior_kind(settings), predictor.name == "fixed"
+    alone = not predictor.has_posterior
     choices = {k: v for k, v in prior_choices(settings).items() if k != "network"}
     part = validation = None
     if checkpoint.learned_prior is not None:
@@ -308,12 +314,12 @@ def _prior(
         examples, errors = checkpoint.learned_prior.validation
         validation = Validation(examples=examples, errors=errors)
     return Prior(
-        kind=kind,
-        sha256=None if fixed else problem.prior_sha256,
+        kind=kind_of(settings).name,
+        sha256=None if alone else problem.prior_sha256,
         part=part,
-        validation=None if fixed else validation,
+        validation=None if alone else validation,
         choices=Choices(**choices),
-        variances=None if fixed else variances,
+        variances=None if alone else variances,
     )
 
 

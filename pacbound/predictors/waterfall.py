@@ -7,26 +7,58 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from pacbound.bounds import codes
-from pacbound.bounds.prior_grid import variance
+from pacbound.bounds.inequality import Given
+from pacbound.bounds.prior_grid import index_cost, variance
 from pacbound.certificate.format import Certificate, Claim, Variance
 from pacbound.predictors.base import Term
 
-__all__ = ["code_parts", "steps", "tail_part"]
+__all__ = ["choices_cost", "code_parts", "grid_cost", "shown", "steps", "tail_part"]
+
+
+def shown(certificate: Certificate, claim: Claim, networks: int = 1) -> Given:
+    """What a claim's bound follows from, in floats but for its counts."""
+    evidence, validation = certificate.evidence, certificate.prior.validation
+    return Given(
+        risk=claim.mean if claim.limit is None else float(claim.limit),
+        errors=claim.errors,
+        m=claim.m,
+        delta=float(claim.delta),
+        divergence=0.0 if evidence is None else networks * float(evidence.nats),
+        code=float(certificate.bound.code),
+        ledger=float(certificate.bound.ledger),
+        validation=(validation.errors, validation.examples) if validation else (0, 0),
+    )
 
 
 def code_parts(certificate: Certificate) -> list[tuple[str, float]]:
     """The code and the ledger in nats, in parts that are not 0."""
-    variances: Sequence[Variance] = certificate.prior.variances or ()
-    indices = [place.index for place in variances if place.index is not None]
-    grid = float(codes.code_cost("none", "", {}, indices, 1.0))
+    grid = grid_cost(certificate)
     found = [
         ("prior variance grid", grid),
         ("prior's other choices", float(certificate.bound.code) - grid),
         ("ledger", float(certificate.bound.ledger)),
     ]
     return [(name, nats) for name, nats in found if nats > 1e-5]
+
+
+def grid_cost(certificate: Certificate) -> float:
+    """The part of the code that pays for prior variances, in nats."""
+    variances: Sequence[Variance] = certificate.prior.variances or ()
+    indices = [place.index for place in variances if place.index is not None]
+    return math.fsum(index_cost(index) for index in indices)
+
+
+def choices_cost(certificate: Certificate, **changes: Any) -> float:
+    """What the choices of the prior would cost, some of them changed, in nats."""
+    prior = certificate.prior
+    assert prior.choices is not None
+    chosen = {name: value for name, value in vars(prior.choices).items() if value is not None}
+    chosen["blocks"] = tuple((block.layer, block.sizes) for block in prior.choices.blocks)
+    recipe = certificate.model.recipe or ""
+    return float(codes.choices_cost(prior.kind, recipe, {**chosen, **changes}, 1.0))
 
 
 def tail_part(certificate: Certificate) -> float:

@@ -6,6 +6,7 @@ from decimal import ROUND_CEILING, Decimal, localcontext
 from itertools import groupby
 
 from pacbound.certificate.format import Certificate, Claim
+from pacbound.priors import prior_of
 
 __all__ = ["confidence", "coverage", "percent", "sentence"]
 
@@ -58,21 +59,8 @@ def _clause(claims: list[Claim]) -> str:
 
 def _notes(certificate: Certificate) -> list[str]:
     """What was declared, and what cannot be seen."""
-    notes = []
-    prior, model, data = certificate.prior, certificate.model, certificate.data
-    if prior.part is not None:
-        who = "predictor" if certificate.predictor == "fixed" else "prior"
-        notes.append(
-            f"The {who} was learned from the other {prior.part.examples} examples of the data set."
-        )
-    if prior.kind == "elsewhere":
-        notes.append(
-            f"The prior is declared to be free of the counted examples (“{prior.origin}”)."
-        )
-    if prior.kind == "none":
-        notes.append(
-            "The predictor is declared to have been fixed before the counted examples were seen."
-        )
+    model, data = certificate.model, certificate.data
+    notes = prior_of(certificate).notes(certificate)
     if model.extractors:
         notes.append(
             f"The extractors of its inputs (number: {len(model.extractors)}) are declared to be "

@@ -10,6 +10,7 @@ from typing import Any
 import yaml
 
 from pacbound.errors import SettingError
+from pacbound.priors import kind_of
 from pacbound.recipes.settings import Settings
 
 __all__ = ["Tried", "recipe_ledger"]
@@ -40,7 +41,7 @@ def recipe_ledger(settings: Settings, data_sha256: str) -> Tried:
     Looks at a data set count where the examples are the same or the settings name it. Nothing in a
     checkpoint's settings can lower them. On other data they cost nothing.
     """
-    kind = "learned" if settings.prior_fraction else "initialised"
+    kind = kind_of(settings).name
     content = _ledger()
     seen = {
         name

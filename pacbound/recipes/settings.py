@@ -8,6 +8,8 @@ from dataclasses import MISSING, asdict, dataclass, fields
 from typing import Any
 
 from pacbound.errors import SettingError, unknown_name
+from pacbound.networks.registry import NETWORKS
+from pacbound.posteriors import POSTERIORS, posterior_kind
 
 __all__ = ["Settings", "allowed"]
 
@@ -122,18 +124,21 @@ class Settings:
 
     def __post_init__(self) -> None:
         for name, (valid, expected) in _RULES.items():
-            if not valid(getattr(self, name)):
-                raise SettingError(
-                    f"setting {name} must be {expected}, not {getattr(self, name)!r}"
-                )
-        if self.linear_epochs and self.posterior != "k-nonlinear":
+            value = getattr(self, name)
+            if not valid(value):
+                raise SettingError(f"setting {name} must be {_words(expected)}, not {value!r}")
+        posterior, network = posterior_kind(self.posterior), NETWORKS[self.network]
+        if self.linear_epochs and not posterior.starts_linear:
+            names = [name for name, kind in POSTERIORS.items() if kind.starts_linear]
             raise SettingError(
-                "setting linear_epochs is for k-nonlinear: other posteriors are linear"
+                f"setting linear_epochs is for {' or '.join(names)}: other posteriors are linear"
+            )
+        if not posterior.has_noise and self.prior_variance != "fixed":
+            raise SettingError(
+                f"a {posterior.name} has no noise, so no bound: it is for variational inference"
             )
         if self.earlier_epochs and self.earlier_epochs >= self.epochs:
             raise SettingError("setting earlier_epochs must be below epochs, which has them all")
-        if self.posterior == "point" and self.prior_variance != "fixed":
-            raise SettingError("a point has no noise, so no bound: it is for variational inference")
         if self.objective == "elbo" and self.prior_fraction:
             raise SettingError(
                 "a learned prior is for bounds: variational inference has its own prior"
@@ -142,16 +147,15 @@ class Settings:
             raise SettingError(
                 "setting batch_norm is not for a learned prior: no certificate allows it"
             )
-        if self.batch_norm and self.network != "vgg":
-            raise SettingError("setting batch_norm is for vgg")
-        if self.network == "module" and self.hidden:
-            raise SettingError("setting hidden is not for a module of your own: it has its layers")
-        if self.network != "module" and (self.model or self.structure):
-            raise SettingError(f"a model of your own needs network module, not {self.network}")
-        if self.network == "lenet" and len(self.hidden) != 3:
+        if self.batch_norm and not network.allows_batch_norm:
+            names = [name for name, other in NETWORKS.items() if other.allows_batch_norm]
+            raise SettingError(f"setting batch_norm is for {' or '.join(names)}")
+        if flaw := network.flaw(self.hidden):
+            raise SettingError(f"setting hidden {flaw}")
+        if not network.is_given and (self.model or self.structure):
+            names = [name for name, other in NETWORKS.items() if other.is_given]
             raise SettingError(
-                "setting hidden must have three sizes for lenet, such as [20, 50, 500]: "
-                "kernels of both convolutions, then dense units"
+                f"a model of your own needs network {' or '.join(names)}, not {self.network}"
             )
 
     @classmethod
@@ -198,11 +202,21 @@ class Settings:
         return {k: v for k, v in self.everything().items() if k not in at_default}
 
 
-_RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
+def _network_names() -> str:
+    *names, last = NETWORKS
+    return f"{', '.join(names)} or {last}"
+
+
+def _words(expected: str | Callable[[], str]) -> str:
+    return expected if isinstance(expected, str) else expected()
+
+
+# Whether a value is valid, and what it must be, in words.
+_RULES: dict[str, tuple[Callable[[Any], bool], str | Callable[[], str]]] = {
     "recipe": (lambda value: isinstance(value, str), "a name"),
     "protocol": (lambda value: isinstance(value, str), "the name of a protocol"),
     "data": (lambda value: isinstance(value, str) and bool(value), "a data set or a path"),
-    "network": (_one_of("mlp", "lenet", "vgg", "module"), "mlp, lenet, vgg or module"),
+    "network": (lambda value: isinstance(value, str) and value in NETWORKS, _network_names),
     "hidden": (_sizes, "a list of positive layer sizes, such as [600] or [600, 600]"),
     "initializer": (lambda value: isinstance(value, str), "the name of an initializer"),
     "prior_seed": (_whole(0), "a whole number of 0 or more"),
@@ -264,4 +278,4 @@ _RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
 
 def allowed() -> dict[str, str]:
     """What each setting must be, in words."""
-    return {name: expected for name, (_, expected) in _RULES.items()}
+    return {name: _words(expected) for name, (_, expected) in _RULES.items()}

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from pacbound.certificate.format import FORMAT, Certificate
+from pacbound.predictors import predictor_of
+from pacbound.priors import prior_of
 from pacbound.report.paper import closest
 from pacbound.report.percent import percent_up
 from pacbound.report.situation import sampled_kl
@@ -55,10 +57,10 @@ def results_table(folder: Path) -> str:
     rows = []
     for name, certificate in published(folder):
         model, evidence = certificate.model, certificate.evidence
-        if certificate.prior.kind != "initialised" or evidence is None:
+        if not prior_of(certificate).is_free_of_data or evidence is None:
             continue
         objective = certificate.made.settings.get("objective", "–")
-        which = "" if certificate.predictor == "gibbs" else f", {certificate.predictor}"
+        which = "" if predictor_of(certificate).is_default else f", {certificate.predictor}"
         beside = closest(model.recipe or "", model.posterior or "", objective)
         paper = f"{beside.bound:.2f} ({beside.objective})" if beside else "–"
         tail = "–"

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pacbound.bounds import chernoff
 from pacbound.certificate.format import Certificate, Claim
 from pacbound.errors import CertificateError
+from pacbound.predictors import predictor_of
 from pacbound.printable import printable
+from pacbound.priors import prior_of
 from pacbound.report.ledger import ledger_in_words
-from pacbound.report.percent import percent_up
 from pacbound.report.remedies import Remedy, remedies
-from pacbound.report.situation import NETWORKS, vote_factor
 from pacbound.report.terms import Term, principal, terms
 
 __all__ = ["ClaimLine", "Explanation", "Remedy", "explain", "is_vacuous"]
@@ -97,7 +97,7 @@ def is_vacuous(certificate: Certificate) -> bool:
 
 
 def _not_claimed(certificate: Certificate) -> list[str]:
-    points = _of_the_predictor(certificate)
+    points = predictor_of(certificate).not_claimed(certificate)
     points.append(
         "Data from elsewhere: new examples must be independent draws from the distribution that "
         f"the {certificate.data.m} counted examples came from; after a shift of any kind the bound "
@@ -140,67 +140,10 @@ def _of_the_subjects(certificate: Certificate) -> list[str]:
     return points
 
 
-def _of_the_predictor(certificate: Certificate) -> list[str]:
-    """What the claim is not about, though one might use it so."""
-    predictor = certificate.predictor
-    if predictor == "gibbs":
-        points = [
-            "One network: every prediction is made with weights drawn anew. A network that is "
-            "kept, the mean of the weights and the average of predictions are other predictors "
-            "(certify --predictor draw certifies a network that is kept).",
-        ]
-        if certificate.overall is not None:
-            twice = percent_up(min(2 * certificate.risk_bound, 1.0))
-            points.append(
-                "The majority vote of the networks: it errs at most twice as often, so its error "
-                f"is at most {twice} %."
-            )
-        return points
-    if predictor == "draw":
-        return [
-            "Any other network: not another draw, the mean of the weights or an ensemble, and not "
-            "this one after pruning, quantising or further training. Its weights have a digest.",
-        ]
-    if predictor == "fixed":
-        return [
-            "Any other predictor: not this one after further training, pruning, quantising or "
-            "another choice of threshold. Its digest tells it from others.",
-        ]
-    basis = "that two networks err at once" if predictor in NETWORKS else "of one network"
-    return [
-        "A vote of a few networks, and what pacbound predict prints: the claim is for the vote of "
-        "all networks, weighted by the posterior. predict averages the probabilities of some "
-        "draws, which is another predictor.",
-        f"That the vote is as bad as the bound: it is {vote_factor(predictor)} times the bound on "
-        f"the risk {basis}, which is the worst case.",
-    ]
-
-
 def _of_declarations(certificate: Certificate) -> list[str]:
     """What its maker declares and no checker sees."""
-    prior, data, model = certificate.prior, certificate.data, certificate.model
-    points = []
-    if prior.part is not None:
-        what = "predictor" if certificate.predictor == "fixed" else "prior"
-        points.append(
-            f"That the {what} saw only its {prior.part.examples} of the {data.examples} examples: "
-            "its maker declares so"
-            + (
-                "."
-                if certificate.predictor == "fixed"
-                else " (certify --replay-prior trains it again and compares)."
-            )
-        )
-    if prior.kind == "elsewhere":
-        points.append(
-            "That the prior was made without the counted examples: its maker declares so, and "
-            f"that it comes from “{printable(prior.origin or '')}”."
-        )
-    if prior.kind == "none":
-        points.append(
-            "That the predictor was fixed before the counted examples were seen: its maker "
-            "declares so."
-        )
+    data, model = certificate.data, certificate.model
+    points = prior_of(certificate).declarations(certificate)
     if model.extractors:
         origins = ", ".join(f"“{printable(each.origin)}”" for each in model.extractors)
         points.append(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from pacbound.certificate.format import Certificate
+from pacbound.priors import prior_of
 from pacbound.report.certificates import published, seconds, table, test_percent
 from pacbound.report.percent import percent_up
 from pacbound.report.terms import observed, principal
@@ -21,7 +22,7 @@ def learned_table(folder: Path) -> str:
     rows = [
         _row(name, certificate)
         for name, certificate in published(folder)
-        if certificate.prior.kind == "learned"
+        if prior_of(certificate).learns
     ]
     head = (
         "| data | recipe | predictor | m | bound | risk | KL or ln dq/dp | inequality "

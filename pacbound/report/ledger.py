@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from pacbound.certificate.format import COUNTED, Certificate
+from pacbound.certificate.format import Certificate
+from pacbound.predictors import predictor_of
 from pacbound.report.situation import factor
 
 __all__ = ["LedgerLine", "ledger_in_words", "ledger_lines"]
@@ -27,7 +28,7 @@ def ledger_lines(certificate: Certificate) -> list[LedgerLine]:
     recipe, user = certificate.ledger.recipe, certificate.ledger.user
     counted, times = certificate.ledger.certificates, factor(certificate)
     is_place = counted.counted == "place"
-    if certificate.predictor in COUNTED:
+    if not predictor_of(certificate).sampled:
         cost = _nats(math.log(times))
     elif times == 1:
         cost = "nothing"
@@ -76,7 +77,7 @@ def ledger_in_words(certificate: Certificate) -> str:
         f"the counted examples, {place}. This costs {float(certificate.bound.ledger):.3g} nats"
         + (
             "."
-            if certificate.predictor in COUNTED or factor(certificate) == 1
+            if not predictor_of(certificate).sampled or factor(certificate) == 1
             else f" and divides the Monte Carlo shares of δ by {factor(certificate):.3g}."
         )
     )

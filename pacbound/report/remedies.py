@@ -11,33 +11,22 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from pacbound.bounds import codes
-from pacbound.certificate.format import SAMPLED, Certificate, Claim
-from pacbound.report.situation import (
-    Situation,
-    factor,
-    grid_cost,
-    risk_limit,
-    sampled_kl,
-    vote_factor,
-)
-from pacbound.report.terms import observed, principal
+from pacbound.certificate.format import Certificate, Claim, Prior
+from pacbound.predictors import PREDICTORS, predictor_of
+from pacbound.predictors.waterfall import choices_cost, grid_cost
+from pacbound.priors import prior_of
+from pacbound.priors.learned import LEARNED
+from pacbound.report.situation import Situation, factor, risk_limit, sampled_kl
+from pacbound.report.terms import principal
 
 __all__ = ["Remedy", "remedies"]
 
 NEGLIGIBLE = 5e-6  # a smaller gain would be printed as nothing
 MORE = 10  # times as many draws or samples
 HALF = "0.5"  # the prior_fraction of a learned prior, where there is none yet
-NAMES = {
-    "mcallester": "McAllester's",
-    "maurer": "Maurer's",
-    "xi": "Maurer's with the constant ξ(m)",
-    "catoni": "Catoni's",
-    "binomial": "the binomial tail of a draw",
-    "density": "the density ratio of a draw",
-}
 
 
 @dataclass(frozen=True)
@@ -79,30 +68,24 @@ def remedies(certificate: Certificate) -> list[Remedy]:
 
 
 def _changes(certificate: Certificate, claim: Claim) -> Iterator[Change]:
-    if certificate.predictor == "fixed":
-        return  # nothing but more examples, or having tried less
     present = Situation.of(certificate, claim)
+    if not present.predictor.has_posterior:
+        return  # nothing but more examples, or having tried less
     yield from _of_the_inequality(certificate, present)
-    if certificate.predictor in SAMPLED:
+    if present.predictor.sampled:
         yield from _of_the_draws(certificate, claim, present)
         yield from _of_the_samples(certificate, claim, present)
-    if certificate.prior.kind == "initialised":
+    if prior_of(certificate).is_free_of_data:
         yield from _of_a_learned_prior(certificate, claim, present)
-    if certificate.prior.kind == "learned":
+    if prior_of(certificate).learns:
         yield from _of_the_split(certificate, claim, present)
     yield from _of_the_predictor(certificate, claim, present)
-    if claim.loss == "zero-one" and claim.subject == "all":
-        yield from _of_the_centre(certificate, claim, present)
 
 
 def _certify(certificate: Certificate, *options: str) -> str:
     """The command that certifies the same predictor with these options."""
-    how = {
-        "draw": ["--predictor draw"],
-        "vote-gibbs": ["--predictor vote"],
-        "vote-tandem": ["--predictor vote", "--vote-by tandem"],
-    }
-    chosen = how.get(certificate.predictor, [])
+    predictor = predictor_of(certificate)
+    chosen = [] if predictor.is_default else [predictor.options]
     return " ".join(["pacbound certify CKPT", *chosen, *options])
 
 
@@ -164,15 +147,13 @@ def _certified_again(
 
 def _of_the_inequality(certificate: Certificate, present: Situation) -> Iterator[Change]:
     """The other inequalities that the format allows here."""
-    if present.predictor == "draw":
-        others = ["binomial", "density"]
-    else:
-        others = ["xi", *(["catoni"] if present.validation[1] else [])]
-    again = _one_more_candidate(certificate)
-    for name in others:
-        if name != present.inequality:
+    known, again = present.predictor.inequalities, _one_more_candidate(certificate)
+    for name, other in known.items():
+        if other.needs_validation and not present.validation[1]:
+            continue
+        if other.is_worth_trying and name != present.inequality:
             yield (
-                f"{NAMES[name]} instead of {NAMES[present.inequality]}",
+                f"{other.possessive} instead of {known[present.inequality].possessive}",
                 replace(present, inequality=name, ledger=present.ledger + math.log(2)),
                 (_certify(certificate, f"--inequality {name} --inequality-seen", again.options),),
                 again,
@@ -233,13 +214,13 @@ def _of_a_learned_prior(
 ) -> Iterator[Change]:
     """A prior that knows what the posterior knows: only its default choices are paid for."""
     recipe, again = certificate.model.recipe or "", _one_more_look(certificate)
-    default = codes.default_choices("learned", recipe)
+    default = codes.default_choices(LEARNED.name, recipe)
     assert default is not None
     known = replace(
         _looked_once_more(certificate, claim, present),
-        inequality="binomial" if present.predictor == "draw" else "xi",
+        inequality=present.predictor.rule(Prior(kind=LEARNED.name)),
         divergence=0.0,
-        code=codes.choices_cost("learned", recipe, {**default, "prior_fraction": HALF}, 1.0),
+        code=codes.choices_cost(LEARNED.name, recipe, {**default, "prior_fraction": HALF}, 1.0),
         m=_counted(present.m, HALF),
     )
     yield (
@@ -247,21 +228,19 @@ def _of_a_learned_prior(
         known,
         ("pacbound train RECIPE --prior learned", _certify(certificate, again.options)),
         again,
-        f"the same risk, and {_nats_name(present)} = 0 to that prior",
+        f"the same risk, and {present.predictor.divergence} = 0 to that prior",
     )
 
 
 def _of_the_split(certificate: Certificate, claim: Claim, present: Situation) -> Iterator[Change]:
     """A prior that leaves more examples to be counted: the next smaller part on the list."""
-    choices, recipe = _choices(certificate), certificate.model.recipe or ""
-    used = choices["prior_fraction"]
+    assert certificate.prior.choices is not None
+    used = certificate.prior.choices.prior_fraction or ""
     place = codes.PRIOR_FRACTIONS.index(used)
     if place == 0:
         return
     fraction, again = codes.PRIOR_FRACTIONS[place - 1], _one_more_look(certificate)
-    code = grid_cost(certificate) + codes.choices_cost(
-        "learned", recipe, {**choices, "prior_fraction": fraction}, 1.0
-    )
+    code = grid_cost(certificate) + choices_cost(certificate, prior_fraction=fraction)
     part = claim.m / certificate.data.m  # of the counted examples, if the claim is about some
     yield (
         f"a prior that learned from {float(fraction):.0%} of the examples, not {float(used):.0%}",
@@ -275,82 +254,44 @@ def _of_the_split(certificate: Certificate, claim: Claim, present: Situation) ->
             _certify(certificate, again.options),
         ),
         again,
-        f"the same risk and {_nats_name(present)}, from a prior that saw less",
+        f"the same risk and {present.predictor.divergence}, from a prior that saw less",
     )
 
 
 def _of_the_predictor(
     certificate: Certificate, claim: Claim, present: Situation
 ) -> Iterator[Change]:
-    """Another claim: of one network, or of single networks where it is of their vote."""
-    if present.predictor not in ("gibbs", "vote-gibbs"):
-        return
-    again, evidence = _one_more_certificate(certificate), certificate.evidence
-    assert evidence is not None
-    is_sampled = evidence.kind == "monte-carlo"
-    every_share = float(claim.delta + (claim.delta_risk or 0))
-    yield (
-        "a certificate of one drawn network",
-        replace(
-            present,
-            predictor="draw",
-            inequality="density" if certificate.prior.kind == "initialised" else "binomial",
-            share=every_share + float(evidence.delta_kl or 0),
-            risk=observed(claim),
-            divergence=sampled_kl(certificate, None) if is_sampled else present.divergence,
-            ledger=present.ledger + math.log(_factor_at_next_place(certificate)),
-        ),
-        (f"pacbound certify CKPT --predictor draw {again.options}",),
-        again,
-        "another claim; a draw like the average one",
-    )
-    if vote_factor(present.predictor) > 1:
+    """Another claim: of one network, of single networks, or of the prior's centre."""
+    again = _one_more_certificate(certificate)
+    now = 1.0 if present.predictor.sampled else factor(certificate)
+    for predictor in PREDICTORS.values():
+        offer = predictor.offer(certificate, claim, present.predictor)
+        if offer is None:
+            continue
+        paid, declared = math.log(_factor_at_next_place(certificate) / now), again
+        if offer.is_same_event:
+            paid, declared = 0.0, Again("", "nothing: both follow from the same event")
+        command = f"pacbound certify CKPT {predictor.options} {declared.options}".rstrip()
         yield (
-            "a certificate of the randomised predictor",
-            replace(present, predictor="gibbs"),
-            ("pacbound certify CKPT --predictor gibbs",),
-            Again("", "nothing: both follow from the same event"),
-            "another claim, without a vote and its factor",
+            offer.change,
+            replace(
+                present,
+                predictor=predictor,
+                inequality=offer.inequality,
+                risk=offer.risk,
+                share=offer.share,
+                divergence=offer.divergence,
+                code=offer.code,
+                ledger=present.ledger + paid,
+            ),
+            (command,),
+            declared,
+            offer.assumes,
         )
 
 
-def _of_the_centre(certificate: Certificate, claim: Claim, present: Situation) -> Iterator[Change]:
-    """The prior's centre alone, whose errors on its validation part are known."""
-    errors, examples = present.validation
-    if certificate.prior.kind != "learned" or not examples:
-        return
-    again, evidence = _one_more_certificate(certificate), certificate.evidence
-    shares = [claim.delta, claim.delta_risk, evidence.delta_kl if evidence else None]
-    now = factor(certificate) if certificate.predictor == "draw" else 1.0
-    recipe = certificate.model.recipe or ""
-    yield (
-        "a certificate of the prior's centre",
-        replace(
-            present,
-            predictor="fixed",
-            inequality="binomial",
-            share=float(sum(filter(None, shares))),
-            risk=errors / examples,
-            divergence=0.0,
-            code=codes.choices_cost("learned", recipe, _choices(certificate), 1.0),
-            ledger=present.ledger + math.log(_factor_at_next_place(certificate) / now),
-        ),
-        (f"pacbound certify CKPT --predictor fixed {again.options}",),
-        again,
-        f"another claim; as many errors as on the centre's {examples} validation examples",
-    )
-
-
-def _choices(certificate: Certificate) -> dict[str, Any]:
-    """The prior's choices by name, as `codes` takes them."""
-    choices = certificate.prior.choices
-    assert choices is not None
-    named = {name: value for name, value in vars(choices).items() if value is not None}
-    return {**named, "blocks": tuple((block.layer, block.sizes) for block in choices.blocks)}
-
-
 def _nats_name(present: Situation) -> str:
-    return "ln dq/dp" if present.predictor == "draw" else "KL"
+    return present.predictor.divergence
 
 
 def _counted(examples: int, fraction: str) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +14,11 @@ from pacbound.data import Dataset
 from pacbound.errors import CheckpointError, PacboundError
 from pacbound.files import write_whole
 from pacbound.networks.stochastic import StochasticNetwork
-from pacbound.posteriors import posterior_named
+from pacbound.posteriors import Diag, posterior_kind
 from pacbound.printable import printable
+from pacbound.priors.learned import LearnedPrior
 from pacbound.recipes import Settings
-from pacbound.training.learned_prior import MOST_THREADS, LearnedPrior
+from pacbound.training.learned_prior import MOST_THREADS
 from pacbound.training.machine import is_machine_record
 from pacbound.training.networks import plain_network
 from pacbound.training.problem import Problem, build
@@ -175,24 +175,18 @@ def _ensure_sizes(checkpoint: Checkpoint, module: nn.Module | None = None) -> No
     if max(len(settings.hidden), settings.flow_steps) > len(checkpoint.posterior) + 1:
         raise absurd
     shape, classes = tuple(data["input_shape"]), data["classes"]
-    flow, steps = settings.flow_hidden, settings.flow_steps
+    kind = posterior_kind(settings.posterior)
+    flow = {"hidden": settings.flow_hidden, "steps": settings.flow_steps}
     try:
         with torch.device("meta"):  # where nothing has memory
             plain = plain_network(settings, shape, classes, module)
-            needed = sum(value.numel() for value in plain.parameters())
-            if needed <= most and settings.posterior != "k-nonlinear":
-                center = {name: value.detach() for name, value in plain.named_parameters()}
-                family = posterior_named(settings.posterior)
-                network = StochasticNetwork(plain, center, family, settings.initial_scale)
-                needed = sum(value.numel() for value in network.state_dict().values())
     except (RuntimeError, TypeError, OverflowError) as error:  # sizes that no tensor can have
         raise absurd from error
-    if settings.posterior == "k-nonlinear" and needed <= most:
-        # Each step has matrices from a side of a weight to the hidden units and back, in a coupling
-        # of a half of it.
-        widest = max(side for value in plain.parameters() for side in value.shape)
-        sizes = [widest // 2, *flow, widest // 2]
-        needed = max(needed, steps * sum(a * b for a, b in pairwise(sizes)) // 4)
+    needed = 0
+    for value in plain.parameters():
+        is_vector = value.dim() < 2 and kind.has_noise  # whose entries are independent
+        posterior = Diag if is_vector else kind.posterior
+        needed += posterior.least_numbers(value.shape, **flow)
     if needed > most:
         raise absurd
 

@@ -1,8 +1,4 @@
-"""A prior that learned: its centre and its variances, trained on a part of the examples alone.
-
-Valid when: none of those examples is counted by the certificate. The prior is then fixed before
-the sample that counts was drawn, whatever it was chosen by.
-"""
+"""The training of a learned prior (`priors/learned.py`): its centre, then its variances."""
 
 from __future__ import annotations
 
@@ -10,10 +6,8 @@ import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -23,12 +17,12 @@ from torch.nn import functional
 from pacbound.data import Dataset
 from pacbound.errors import CheckpointError
 from pacbound.files import write_whole
-from pacbound.networks.digests import tensors_digest
 from pacbound.networks.initializers import prior_center
 from pacbound.networks.near_ties import is_error
 from pacbound.networks.probe import probe_places
 from pacbound.networks.stochastic import StochasticNetwork
 from pacbound.posteriors import Diag, posterior_named
+from pacbound.priors.learned import LearnedPrior, prior_settings
 from pacbound.recipes import Settings
 from pacbound.seeds import TrainingNoise, derive
 from pacbound.training.augmentation import augmented
@@ -40,7 +34,7 @@ from pacbound.training.saved_state import restore_module
 from pacbound.training.schedules import SCHEDULES
 from pacbound.training.tensor_file import read_tensors
 
-__all__ = ["MOST_THREADS", "LearnedPrior", "learn_prior", "prior_path", "prior_settings"]
+__all__ = ["MOST_THREADS", "learn_prior", "prior_path"]
 
 FORMAT = "pacbound-prior/2"
 MOST_THREADS = 1024  # that a file may ask for
@@ -49,39 +43,6 @@ FITTING = 500  # examples at a time, which share a draw where weights must be dr
 DRAWS = 4  # of the weights for as many examples
 FIELDS = {"format", "identity", "epoch", "machine", "threads", "seconds"}
 FIELDS |= {"network", "optimizer", "average"}
-OF_THE_NETWORK = {"network", "hidden", "initializer", "input_scale", "smoothing", "alignment"}
-OF_THE_PRIOR = OF_THE_NETWORK | {"structure", "hidden_bias", "variance_groups", "split_seed"}
-
-
-@dataclass(frozen=True)
-class LearnedPrior:
-    """N(center, λI), with a λ for every variance group.
-
-    `threads` are those it was trained with: sums of another number of them round differently.
-    `seconds` is how long that took. `machine` is what else rounding depends on. `validation` has
-    the examples of its part that it was not fitted to, and the centre's errors on them.
-    """
-
-    center: dict[str, Tensor]
-    variances: tuple[float, ...]
-    threads: int
-    seconds: float
-    machine: dict[str, str]
-    validation: tuple[int, int] = (0, 0)
-
-    @property
-    def sha256(self) -> str:
-        """The digest of the centre. The variances are figures of the certificate."""
-        return tensors_digest(self.center)
-
-
-def prior_settings(settings: Settings) -> dict[str, Any]:
-    """What determines a learned prior, besides the data: how it was trained."""
-    names = [field.name for field in fields(settings)]
-    wanted = [name for name in names if name.startswith("prior_") or name in OF_THE_PRIOR]
-    wanted.remove("prior_variance")  # how the posterior's training treats a data-free one
-    everything = settings.everything()
-    return {name: everything[name] for name in wanted}
 
 
 def prior_path(checkpoint: Path, settings: Settings, part: Dataset) -> Path:

@@ -24,16 +24,18 @@ from pacbound.networks.digests import tensors_digest
 from pacbound.networks.joint_batch_norm import join_batch_norms
 from pacbound.networks.near_ties import is_error
 from pacbound.networks.share import Share
+from pacbound.posteriors import posterior_kind
+from pacbound.priors.choices import prior_choices
+from pacbound.priors.learned import LearnedPrior
 from pacbound.priors.split import Split, split_of
 from pacbound.recipes import Settings
-from pacbound.recipes.choices import prior_choices
 from pacbound.seeds import Noise, TrainingNoise, derive
 from pacbound.training.augmentation import augmented
 from pacbound.training.averaging import PolyakAverage
 from pacbound.training.batch_objective import BatchObjective
 from pacbound.training.checkpoints import Checkpoint, described, restore_posterior, stored
 from pacbound.training.descent import Descent, Evaluated, OptimizerFactory, Step, Totals
-from pacbound.training.learned_prior import LearnedPrior, learn_prior, prior_path
+from pacbound.training.learned_prior import learn_prior, prior_path
 from pacbound.training.log import EpochRecord, TrainingLog, log_path
 from pacbound.training.networks import network_inputs, with_structure
 from pacbound.training.objectives import objective_of
@@ -183,7 +185,8 @@ class Phase:
 def _phases(settings: Settings) -> list[Phase]:
     """The phases of a run. One that continues another has a single one after the earlier epochs."""
     rate, schedule = settings.learning_rate, settings.schedule
-    last = settings.flow_learning_rate if settings.posterior == "k-nonlinear" else rate
+    nonlinear = posterior_kind(settings.posterior).starts_linear
+    last = settings.flow_learning_rate if nonlinear else rate
     warm, linear = settings.warm_start_epochs, settings.linear_epochs
     if settings.earlier_epochs:
         return [

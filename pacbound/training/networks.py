@@ -9,10 +9,8 @@ from torch import Tensor, nn
 
 from pacbound.errors import ModuleError
 from pacbound.networks.input_map import map_inputs
-from pacbound.networks.lenet import lenet
-from pacbound.networks.mlp import mlp
 from pacbound.networks.own import prepared, refuse_wide, structure_digest
-from pacbound.networks.vgg import vgg
+from pacbound.networks.registry import network_named
 from pacbound.recipes import Settings
 
 __all__ = ["network_inputs", "plain_network", "with_structure"]
@@ -20,7 +18,7 @@ __all__ = ["network_inputs", "plain_network", "with_structure"]
 
 def with_structure(settings: Settings, module: nn.Module | None) -> Settings:
     """The settings with the digest of the user's module, where they have none."""
-    if module is None or settings.network != "module" or settings.structure:
+    if module is None or not network_named(settings.network).is_given or settings.structure:
         return settings
     return replace(settings, structure=structure_digest(prepared(module)))
 
@@ -37,15 +35,13 @@ def plain_network(
         module: The user's own, where the settings are for one. It is never made from a name in the
             settings: those may come from a file, and importing runs code.
     """
-    if settings.network == "module":
+    network = network_named(settings.network)
+    if network.build is None:
         return _own_network(settings, module)
     if module is not None:
         raise ModuleError(f"the network is {settings.network}, a built-in one: it takes no module")
-    if settings.network == "lenet":
-        return lenet(input_shape, settings.hidden, classes)
-    if settings.network == "vgg":
-        return vgg(input_shape, settings.hidden, classes, settings.batch_norm)
-    return mlp(input_shape, settings.hidden, classes)
+    options = {"batch_norm": settings.batch_norm} if network.allows_batch_norm else {}
+    return network.build(input_shape, settings.hidden, classes, **options)
 
 
 def _own_network(settings: Settings, module: nn.Module | None) -> nn.Module:

@@ -14,8 +14,9 @@ from pacbound.networks.initializers import prior_center
 from pacbound.networks.probe import probe_places, refuse_misbehaviour
 from pacbound.networks.stochastic import StochasticNetwork
 from pacbound.posteriors import posterior_named
+from pacbound.priors.initialised import initialised_center
+from pacbound.priors.learned import LearnedPrior
 from pacbound.recipes import Settings
-from pacbound.training.learned_prior import LearnedPrior
 from pacbound.training.networks import network_inputs, plain_network
 
 __all__ = ["Problem", "build", "build_for", "observe"]
@@ -59,19 +60,12 @@ def build(
         seed=str(settings.seed),
     )
     if learned is not None:
-        shapes = {name: (value.shape, value.dtype) for name, value in plain.named_parameters()}
-        if shapes != {name: (value.shape, value.dtype) for name, value in learned.center.items()}:
-            raise CheckpointError(
-                "the learned prior's centre is not of the network of its settings"
-            )
+        learned.ensure_fits(plain)
         center = mean = learned.center
         variances, digest = learned.variances, learned.sha256
         scales = tuple(math.sqrt(variance) for variance in variances)
     else:
-        center = prior_center(
-            plain, settings.initializer, settings.prior_seed, settings.hidden_bias
-        )
-        mean = center
+        center = mean = initialised_center(plain, settings)
         if settings.start != "prior":
             mean = prior_center(plain, settings.start, settings.prior_seed)
         variances, digest, scales = None, tensors_digest(center), settings.initial_scale

@@ -10,8 +10,8 @@ from torch import Tensor, nn
 
 from pacbound.data import Dataset
 from pacbound.errors import CheckpointError
+from pacbound.priors.learned import LearnedPrior
 from pacbound.recipes import Settings
-from pacbound.training.learned_prior import LearnedPrior
 from pacbound.training.networks import network_inputs, plain_network
 
 __all__ = ["Replay", "compare_priors"]

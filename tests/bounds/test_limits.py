@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from pacbound.bounds import binomial
 from pacbound.bounds.binomial import distribution, upper_limit
 from pacbound.bounds.chernoff import risk_limit
 from pacbound.bounds.rounding import exact, precise
@@ -104,3 +105,21 @@ def test_limits_cover_exactly(limit: object, p: float) -> None:
 def test_limits_refuse_impossible_counts(limit: object, errors: int, n: int, delta: float) -> None:
     with pytest.raises(ValueError, match="need 0 ≤ errors"):
         limit(errors, n, delta)  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("level", ["0.7", "3.4", "40", "700", "800"])
+@pytest.mark.parametrize(("errors", "n"), [(0, 1), (0, 50), (7, 50), (49, 50), (300, 60_000)])
+def test_a_rate_is_the_smallest_that_is_proved(errors: int, n: int, level: str) -> None:
+    """Wherever the search begins: the first guess is scipy's and proves nothing."""
+    unit = Fraction(1, 10**10)
+
+    def proved(p: Fraction) -> bool:
+        if p >= 1:
+            return True
+        tail = distribution(errors, n, exact(p)).log()
+        return p > Fraction(errors, n) and bool(tail <= -exact(level))
+
+    with precise():
+        found = Fraction(binomial.limit(errors, n, exact(level)))
+        assert proved(found)
+        assert not proved(found - unit)

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from pacbound.bounds.gaussian_kl import gaussian_kl
 from pacbound.errors import PacboundError
-from pacbound.posteriors import Posterior, posterior_named
+from pacbound.posteriors import POSTERIORS, Posterior, posterior_named
 
 SHAPES = [(3, 4), (1, 5), (4, 1), (1, 1), (6,), (2, 3, 2), (2, 1, 3, 2), (2, 3, 1, 2, 2)]
 GAUSSIAN = ["diag", "k-diag", "k-linear"]
@@ -205,3 +205,33 @@ def test_large_k_linear_maps_against_dense_ones(shape: tuple[int, ...]) -> None:
         matrix = posterior.triangles[str(mode)].matrix().detach()  # type: ignore[operator, union-attr]
         expected = torch.tensordot(matrix, expected, ([1], [mode])).movedim(0, mode)
     torch.testing.assert_close(posterior.noise(noise).detach(), expected)
+
+
+@pytest.mark.parametrize("kind", ["iaf", "realnvp"])
+@pytest.mark.parametrize("hidden", [[], [5], [7, 3]])
+@pytest.mark.parametrize("shape", [(1, 1), (2, 1), (3, 4), (1, 7), (3, 2, 5, 1)])
+@pytest.mark.parametrize("family", POSTERIORS)
+def test_numbers_are_foreseen(
+    family: str, shape: tuple[int, ...], hidden: list[int], kind: str
+) -> None:
+    options = {"kind": kind, "hidden": hidden, "steps": 3, "seed": "0"}
+    posterior = posterior_named(family, **options)(torch.zeros(shape), 0.1)
+    numbers = sum(value.numel() for value in posterior.state_dict().values())
+    foreseen = type(posterior).least_numbers(shape, **options)
+    assert foreseen <= numbers
+    assert foreseen == numbers or not POSTERIORS[family].has_exact_kl
+
+
+@pytest.mark.parametrize("family", POSTERIORS)
+def test_capabilities_are_those_of_the_class(family: str) -> None:
+    kind = POSTERIORS[family]
+    posterior = posterior_named(family, kind="iaf", hidden=[4], steps=1, seed="0")(
+        torch.zeros(3, 4), 0.1
+    )
+    assert type(posterior) is kind.posterior
+    assert kind.has_noise == (posterior.dimensions > 0) == bool(posterior.scales())
+    assert kind.has_exact_kl == posterior.is_gaussian
+    posterior.activate(nonlinear=False)
+    assert posterior.is_gaussian
+    squares = sum(value.shape in {(3, 3), (4, 4)} for value in posterior.state_dict().values())
+    assert kind.dense_modes == (squares > 0)

@@ -39,7 +39,8 @@ change = dataclasses.replace
 FLOW = {"kind": "iaf", "hidden": [4], "steps": 2, "seed": "0"}
 REQUEST = Request(Decimal("0.035"), draws=3000, weights=200, samples=100)
 devices = pytest.mark.parametrize("device", available())
-families = pytest.mark.parametrize("family", sorted(set(POSTERIORS) - {"point"}))
+NOISY = [name for name, kind in POSTERIORS.items() if kind.has_noise]
+families = pytest.mark.parametrize("family", sorted(NOISY))
 ABSENT = sorted({"cuda", "mps"} - set(available()))
 
 
@@ -174,7 +175,7 @@ def test_what_a_device_cannot_do_is_refused() -> None:
     assert "nothing else is sampled" in result.stderr
 
 
-@pytest.mark.parametrize("family", sorted(POSTERIORS))
+@pytest.mark.parametrize("family", sorted(NOISY))
 def test_nothing_of_a_pass_is_left_on_the_cpu(family: str) -> None:
     module = vgg((3, 32, 32), [2, 2, 3, 3, 4], 5, batch_norm=True)
     center = prior_center(module, "he-normal", 0)

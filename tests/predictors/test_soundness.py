@@ -30,9 +30,10 @@ from pacbound.predictors.divergence import exact_primitives
 from pacbound.predictors.evidence import exact_kl
 from pacbound.predictors.issuing import Request, certify, posterior_of
 from pacbound.predictors.risk import CHUNK, is_error
+from pacbound.priors import kind_of
+from pacbound.priors.choices import prior_choices
 from pacbound.priors.split import split_of
 from pacbound.recipes import Settings, recipe
-from pacbound.recipes.choices import prior_choices, prior_kind
 from pacbound.recipes.ledger import recipe_ledger
 from pacbound.training.checkpoints import Checkpoint
 from pacbound.training.loop import train
@@ -120,7 +121,7 @@ def test_no_other_index_gives_a_smaller_kl_and_cost(
 
 def price(settings: Settings) -> float:
     choices = prior_choices(settings)
-    return float(choices_cost(prior_kind(settings), settings.recipe, choices, 1.0))
+    return float(choices_cost(kind_of(settings).name, settings.recipe, choices, 1.0))
 
 
 def test_every_knob_of_the_prior_is_paid_for(tiny_settings: Settings) -> None:

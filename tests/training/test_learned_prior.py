@@ -14,11 +14,12 @@ from pacbound.data import Dataset
 from pacbound.errors import PacboundError
 from pacbound.networks.stochastic import StochasticNetwork
 from pacbound.posteriors import posterior_named
+from pacbound.priors.learned import LearnedPrior
 from pacbound.priors.split import Split, split_of
 from pacbound.recipes import Settings
 from pacbound.seeds import TrainingNoise, derive
 from pacbound.training.descent import Step
-from pacbound.training.learned_prior import LearnedPrior, learn_prior, prior_path
+from pacbound.training.learned_prior import learn_prior, prior_path
 from pacbound.training.loop import train
 from pacbound.training.networks import network_inputs, plain_network
 from pacbound.training.problem import build_for

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pacbound.certificate.format import Certificate
+from pacbound.predictors import predictor_of
+from pacbound.priors import prior_of
 from pacbound.report.paper import Cell, closest
 from pacbound.report.terms import observed
 
@@ -39,9 +41,11 @@ def paper_column(certificate: Certificate) -> Cell | None:
     The paper certifies Gibbs predictors around random initialisations, on all of MNIST.
     """
     data, model = certificate.data, certificate.model
-    if (data.name, data.m, certificate.prior.kind) != ("mnist", 60_000, "initialised"):
+    is_free = prior_of(certificate).is_free_of_data
+    if (data.name, data.m, is_free) != ("mnist", 60_000, True):
         return None
-    if certificate.predictor != "gibbs" or certificate.overall is None:
+    predictor = predictor_of(certificate)
+    if not predictor.sampled or predictor.factor > 1 or certificate.overall is None:
         return None
     return closest(model.recipe or "", model.posterior or "", objective(certificate))
 
@@ -73,23 +77,12 @@ def beside_the_paper(certificate: Certificate, column: Cell) -> list[Beside]:
     return rows
 
 
-NAMES = {
-    "mcallester": "McAllester, kl inverse",
-    "maurer": "Maurer, kl inverse",
-    "xi": "Maurer with ξ(m), kl inverse",
-    "catoni": "Catoni, λ fixed beforehand",
-    "pinsker": "Pinsker",
-    "binomial": "binomial tail of a draw",
-    "density": "density ratio of a draw",
-}
-
-
 def other_bounds(certificate: Certificate) -> list[tuple[str, float]]:
     """What other inequalities say at the figures of the first claim, and a test set."""
-    rows = []
+    rows, known = [], predictor_of(certificate).inequalities
     for entry in certificate.also:
         if entry.name is not None and entry.value is not None:
-            rows.append((NAMES[entry.name], float(entry.value)))
+            rows.append((known[entry.name].title, float(entry.value)))
         if entry.upper is not None:
             name = f"held-out binomial, {entry.errors} errors in {entry.examples}"
             rows.append((name, float(entry.upper)))
@@ -98,6 +91,4 @@ def other_bounds(certificate: Certificate) -> list[tuple[str, float]]:
 
 def inequality_name(certificate: Certificate) -> str:
     """The inequality of the bounds, in words."""
-    if certificate.predictor == "fixed":
-        return "binomial limit of a fixed predictor (Clopper–Pearson)"
-    return NAMES[certificate.bound.inequality]
+    return predictor_of(certificate).inequalities[certificate.bound.inequality].title

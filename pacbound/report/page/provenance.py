@@ -7,18 +7,13 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from pacbound.certificate.format import Certificate
+from pacbound.predictors import predictor_of
+from pacbound.priors import prior_of
 from pacbound.report.page.entry import Entry, Verified
 
-__all__ = ["Provenance", "check_command", "delta_shares", "prior_in_words", "provenance"]
+__all__ = ["Provenance", "check_command", "delta_shares", "provenance"]
 
 MOST = 200  # settings, and other facts, that are shown
-PREDICTORS = {
-    "gibbs": "randomised: fresh weights for every prediction",
-    "draw": "one network, drawn from the posterior",
-    "vote-gibbs": "majority vote, through the risk of one network",
-    "vote-tandem": "majority vote, through the risk of pairs",
-    "fixed": "fixed before the counted examples were seen",
-}
 SOURCES = {
     "centre": "the centre of a learned prior",
     "estimator": "an estimator in a file",
@@ -45,19 +40,6 @@ class Provenance:
     settings: dict[str, str]
 
 
-def prior_in_words(certificate: Certificate) -> str:
-    """What the posterior is measured against, and what that saw."""
-    prior, choices = certificate.prior, certificate.prior.choices
-    if prior.part is not None:
-        seen = f"{prior.part.examples} of {certificate.data.examples} examples"
-        return f"learned from {seen}"
-    if prior.kind == "elsewhere":
-        return f"from elsewhere: {prior.origin}"
-    if choices is None:
-        return "none"
-    return f"initialised: {choices.initializer}, seed {choices.seed}"
-
-
 def check_command(entry: Entry) -> str:
     """What checks a file again, whatever its name is."""
     return f"pacbound verify {shlex.quote(entry.path.as_posix())}"
@@ -70,9 +52,9 @@ def provenance(entry: Entry, verified: Verified) -> Provenance:
     commands = {"train": made.training_command, "certify": made.command}
     commands = {name: command for name, command in commands.items() if command}
     facts = {
-        "predictor": PREDICTORS[certificate.predictor],
+        "predictor": predictor_of(certificate).title,
         "source": SOURCES.get(model.source or "", ""),
-        "prior": prior_in_words(certificate),
+        "prior": prior_of(certificate).origin(certificate),
         "validation of the prior": _validation(certificate),
         "frozen parameters": str(model.frozen) if model.frozen else "",
         "exact copies": f"{data.duplicates} of {data.examples} examples, {COPIES[data.copies]}",

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from pacbound.errors import SettingError
+from pacbound.priors.choices import prior_choices
 from pacbound.recipes import recipe
-from pacbound.recipes.choices import prior_choices
 from pacbound.tables.cell import Row
 from pacbound.tables.pac_bayes.cell import CERTIFICATE, Certification, PacBayesCell
 from pacbound.tables.pac_bayes.rows import render, row

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from pacbound.certificate.checker import check_file
 from pacbound.certificate.format import Certificate
 from pacbound.errors import PacboundError
+from pacbound.posteriors import posterior_kind
 from pacbound.recipes.commands import setting_texts
 from pacbound.tables.cell import Measured, Progress, Report, Verdict
 from pacbound.tables.trained import CHECKPOINT, TrainedCell, modified
@@ -100,7 +101,7 @@ class PacBayesCell(TrainedCell):
         def on_chunk(what: str, done: int, total: int) -> None:
             # Where the KL is sampled too it comes first, and is taken for half of the work.
             part = done / total
-            if self.posterior == "k-nonlinear":
+            if not posterior_kind(self.posterior).has_exact_kl:
                 part = part / 2 if what.endswith("KL") else (1 + part) / 2
             report(Progress(CERTIFYING, part, f"{what} {done / total:.0%}"))
 

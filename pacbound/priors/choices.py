@@ -7,16 +7,12 @@ from typing import Any
 
 from pacbound.bounds.codes import LISTS, TUPLES
 from pacbound.errors import SettingError
+from pacbound.priors.registry import kind_of
 from pacbound.recipes.settings import Settings
 
-__all__ = ["prior_choices", "prior_kind"]
+__all__ = ["prior_choices"]
 
 MOST = 10**9  # of a seed
-
-
-def prior_kind(settings: Settings) -> str:
-    """Whether the prior is initialised or learned."""
-    return "learned" if settings.prior_fraction > 0 else "initialised"
 
 
 def prior_choices(settings: Settings) -> dict[str, Any]:
@@ -39,7 +35,7 @@ def prior_choices(settings: Settings) -> dict[str, Any]:
         "variance_groups": settings.variance_groups,
         "blocks": (),
     }
-    chosen = {name: values[name] for name in TUPLES[prior_kind(settings)]}
+    chosen = {name: values[name] for name in TUPLES[kind_of(settings).name]}
     for name, value in chosen.items():
         if name in LISTS and value not in LISTS[name]:
             raise SettingError(

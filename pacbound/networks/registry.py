@@ -1,0 +1,32 @@
+"""The networks by name. A new one is one new file and one line here."""
+
+from __future__ import annotations
+
+from pacbound.errors import unknown_name
+from pacbound.networks.given import GIVEN
+from pacbound.networks.lenet import LENET
+from pacbound.networks.mlp import MLP
+from pacbound.networks.network import Network
+from pacbound.networks.vgg import VGG
+
+__all__ = ["NETWORKS", "network_named", "register"]
+
+NETWORKS: dict[str, Network] = {}
+
+
+def register(network: Network) -> None:
+    """Make a network known by its name."""
+    NETWORKS[network.name] = network
+
+
+def network_named(name: str) -> Network:
+    """The network of that name."""
+    if name not in NETWORKS:
+        raise unknown_name("network", name, NETWORKS)
+    return NETWORKS[name]
+
+
+register(MLP)
+register(LENET)
+register(VGG)
+register(GIVEN)

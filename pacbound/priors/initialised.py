@@ -1,0 +1,36 @@
+"""A prior whose centre is drawn from a seed, before any data were seen."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pacbound.certificate.format import Certificate
+from pacbound.priors.base import PriorKind
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+
+    from pacbound.recipes.settings import Settings
+
+__all__ = ["INITIALISED", "initialised_center"]
+
+
+def initialised_center(plain: nn.Module, settings: Settings) -> dict[str, Tensor]:
+    """The centre that the settings' initializer and seed determine, by parameter name."""
+    from pacbound.networks.initializers import prior_center
+
+    return prior_center(plain, settings.initializer, settings.prior_seed, settings.hidden_bias)
+
+
+def _origin(certificate: Certificate) -> str:
+    choices = certificate.prior.choices
+    assert choices is not None
+    return f"initialised: {choices.initializer}, seed {choices.seed}"
+
+
+INITIALISED = PriorKind(
+    "initialised",
+    _origin,
+    is_free_of_data=True,
+    is_of=lambda settings: not settings.prior_fraction,
+)
