@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from pacbound.tables.cell import Cell
+    from pacbound.experiments.tables.cell import Cell
 
 __all__ = ["end_with", "run_cells"]
 
@@ -31,16 +31,16 @@ def run_cells(
         threads: For each; None for its share of the cores.
         scheduler: The address of a Dask scheduler, for a cluster in the place of this machine.
     """
+    from pacbound.experiments.tables.display import forecast, watching
+    from pacbound.experiments.tables.pool import Pool
     from pacbound.files import ensure_writable
-    from pacbound.tables.display import forecast, watching
-    from pacbound.tables.pool import Pool
     from pacbound_cli.data import fetching_bar
 
     ensure_writable(root / "lock")
     cores = os.cpu_count() or 1
     begin = cluster = None
     if scheduler:
-        from pacbound.tables.remote import Cluster
+        from pacbound.experiments.tables.remote import Cluster
 
         begin = cluster = Cluster(scheduler)
         workers = workers or cluster.workers

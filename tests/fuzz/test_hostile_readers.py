@@ -24,15 +24,15 @@ from fuzzed_checkpoints import tiny_checkpoints, tiny_dataset
 from mutations import damaged_bytes
 from test_hostile_files import GIB, limited, npy, npz
 
-from pacbound.bandit.play import UnreadableState, play
-from pacbound.bandit.problem import Problem
-from pacbound.bandit.settings import AgentSettings
 from pacbound.data import raw_catalogue
 from pacbound.data.png import decode_png
 from pacbound.data.rda import decode_data_frame
 from pacbound.data.sources import SourceFailed
 from pacbound.data.sources.apt import AptPackage
 from pacbound.errors import PacboundError
+from pacbound.experiments.bandit.play import UnreadableState, play
+from pacbound.experiments.bandit.problem import Problem
+from pacbound.experiments.bandit.settings import AgentSettings
 from pacbound.networks.digests import tensors_digest
 from pacbound.predictors.export import description_path, export_network, load_exported
 from pacbound.predictors.issuing import Request, certify

@@ -8,9 +8,9 @@ import pytest
 import yaml
 
 from pacbound.errors import PacboundError
+from pacbound.experiments.pac_bayes.table import NETWORKS
 from pacbound.posteriors import POSTERIORS
 from pacbound.recipes import Settings, parse_override, recipe, recipe_names, recipe_text
-from pacbound.tables.pac_bayes import NETWORKS
 
 FILES: dict[str, dict[str, Any]] = {n: yaml.safe_load(recipe_text(n)) for n in recipe_names()}
 # A learned prior is not the paper's: a recipe of one has our own protocol alone.
