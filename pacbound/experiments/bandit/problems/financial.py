@@ -1,4 +1,10 @@
-"""Financial: choose among portfolios of shares whose contents are hidden."""
+"""Financial: choose among portfolios of shares whose contents are hidden.
+
+The data: what 21 shares gained or lost on 3713 days (Riquelme, Tucker and Snoek, 2018).
+
+No package carries the file; hand it over with `pacbound data add financial raw_stock_contexts`
+where the public address does not answer.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +12,27 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from pacbound.data.raw.financial import FILE
+from pacbound.data.entry import CanonicalFile
+from pacbound.data.sources.url import Mirrors
 from pacbound.experiments.bandit.problem import Problem
+from pacbound.experiments.bandit.problems.entry import RawEntry
 from pacbound.experiments.bandit.problems.streams import Streams
 
-__all__ = ["financial"]
+__all__ = ["ENTRY", "financial"]
+
+FILE = "raw_stock_contexts"
+
+ENTRY = RawEntry(
+    name="financial",
+    title="bandit: which portfolio",
+    rows=3_713,
+    files=(
+        CanonicalFile(
+            FILE, 1_987_117, "cf468e5aae150dfd5c6b096464cd11e85f8b01198f8e49bedb941948850a6315"
+        ),
+    ),
+    sources=(Mirrors(("https://storage.googleapis.com/bandits_datasets/",), ""),),
+)
 
 _ARMS = 8
 _NOISE = 0.01  # times 1, 2, … 8: the later the arm, the less certain what it pays

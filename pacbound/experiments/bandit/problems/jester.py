@@ -1,4 +1,11 @@
-"""Jester: tell the joke that this user will like best, given what they thought of others."""
+"""Jester: tell the joke that this user will like best, given what they thought of others.
+
+The data: what 24983 people thought of 100 jokes (Goldberg, Roeder, Gupta and Perkins, 2001).
+
+The archive is the edition with comma-separated values; one with a spreadsheet inside has another
+hash and is refused. No package carries it: where the public address does not answer with it, hand
+it over with `pacbound data add jester jester-data-1.zip`.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +15,27 @@ from io import BytesIO
 
 import numpy as np
 
-from pacbound.data.raw.jester import FILE
+from pacbound.data.entry import CanonicalFile
+from pacbound.data.sources.url import Mirrors
 from pacbound.experiments.bandit.problem import Problem
+from pacbound.experiments.bandit.problems.entry import RawEntry
 from pacbound.experiments.bandit.problems.streams import Streams
 
-__all__ = ["jester"]
+__all__ = ["ENTRY", "jester"]
+
+FILE = "jester-data-1.zip"
+
+ENTRY = RawEntry(
+    name="jester",
+    title="bandit: which joke",
+    rows=24_983,
+    files=(
+        CanonicalFile(
+            FILE, 3_400_621, "4adf783a1e03bd3be063315cb6e0a064fe63e983fd289d01b8e401a8e6c41e5f"
+        ),
+    ),
+    sources=(Mirrors(("https://goldberg.berkeley.edu/jester-data/",), ""),),
+)
 
 _MEMBER = "jester-data-1.csv"
 _UNRATED = 99.0

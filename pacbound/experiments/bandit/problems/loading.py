@@ -6,34 +6,51 @@ import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from pacbound.data import fetch
+from pacbound.data.fetching import Fetched, obtain
 from pacbound.data.sources import Progress
 from pacbound.errors import DataError, unknown_name
 from pacbound.experiments.bandit.problem import Problem
-from pacbound.experiments.bandit.problems.adult import adult
-from pacbound.experiments.bandit.problems.covertype import covertype
-from pacbound.experiments.bandit.problems.financial import financial
-from pacbound.experiments.bandit.problems.jester import jester
-from pacbound.experiments.bandit.problems.mushroom import mushroom
+from pacbound.experiments.bandit.problems import (
+    adult,
+    covertype,
+    financial,
+    jester,
+    mushroom,
+    statlog,
+)
+from pacbound.experiments.bandit.problems.entry import RawEntry
 from pacbound.experiments.bandit.problems.own import own_problem
-from pacbound.experiments.bandit.problems.statlog import statlog
 from pacbound.experiments.bandit.problems.streams import Streams, streams_of
 
-__all__ = ["load_problem", "problem_names"]
+__all__ = ["fetch_files", "load_problem", "problem_files", "problem_names"]
 
 _MAKERS: dict[str, Callable[[Mapping[str, bytes], Streams], Problem]] = {
-    "mushroom": mushroom,
-    "statlog": statlog,
-    "covertype": covertype,
-    "financial": financial,
-    "jester": jester,
-    "adult": adult,
+    "mushroom": mushroom.mushroom,
+    "statlog": statlog.statlog,
+    "covertype": covertype.covertype,
+    "financial": financial.financial,
+    "jester": jester.jester,
+    "adult": adult.adult,
+}
+_FILES = {
+    module.ENTRY.name: module.ENTRY
+    for module in (adult, covertype, financial, jester, mushroom, statlog)
 }
 
 
 def problem_names() -> tuple[str, ...]:
     """The problems that go by name, in the order of the published tables."""
     return tuple(_MAKERS)
+
+
+def problem_files() -> dict[str, RawEntry]:
+    """The files of every problem that goes by name."""
+    return _FILES
+
+
+def fetch_files(name: str, progress: Progress | None = None) -> Fetched:
+    """Make sure that the files of a problem are in the cache."""
+    return obtain(_FILES[name], progress)
 
 
 def load_problem(
@@ -64,7 +81,7 @@ def load_problem(
 def _whole(name_or_path: str, seed: int, progress: Progress | None) -> Problem:
     if name_or_path in _MAKERS:
         streams = streams_of(name_or_path, seed)
-        return _MAKERS[name_or_path](fetch(name_or_path, progress).contents, streams)
+        return _MAKERS[name_or_path](fetch_files(name_or_path, progress).contents, streams)
     path = Path(name_or_path).expanduser()
     if path.is_file():
         return own_problem(path, seed)

@@ -1,4 +1,7 @@
-"""Mushroom: pass, or eat and perhaps regret it (Blundell et al., 2015)."""
+"""Mushroom: pass, or eat and perhaps regret it (Blundell et al., 2015).
+
+The data: 8124 mushrooms, edible or poisonous (Schlimmer, 1987; UCI repository).
+"""
 
 from __future__ import annotations
 
@@ -6,12 +9,39 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from pacbound.data.raw.mushroom import FILE
+from pacbound.data.entry import CanonicalFile
+from pacbound.data.sources.package import without_header
+from pacbound.data.sources.pip import PipPackage
+from pacbound.data.sources.url import Mirrors
 from pacbound.experiments.bandit.problem import Problem
+from pacbound.experiments.bandit.problems.entry import RawEntry
 from pacbound.experiments.bandit.problems.preparation import one_hot
 from pacbound.experiments.bandit.problems.streams import Streams
 
-__all__ = ["mushroom"]
+__all__ = ["ENTRY", "mushroom"]
+
+FILE = "agaricus-lepiota.data"
+_CSV = "tests/mushroom.csv"
+
+
+def _from_csv(members: Mapping[str, bytes]) -> dict[str, bytes]:
+    return {FILE: without_header(members[_CSV], _CSV)}
+
+
+ENTRY = RawEntry(
+    name="mushroom",
+    title="bandit: eat it or not",
+    rows=8_124,
+    files=(
+        CanonicalFile(
+            FILE, 373_704, "e65d082030501a3ebcbcd7c9f7c71aa9d28fdfff463bf4cf4716a3fe13ac360e"
+        ),
+    ),
+    sources=(
+        Mirrors(("https://archive.ics.uci.edu/ml/machine-learning-databases/mushroom/",), ""),
+        PipPackage("wittgenstein==0.3.4", (_CSV,), _from_csv),
+    ),
+)
 
 _STEPS = 50_000
 _EDIBLE, _POISONED = 5.0, -35.0

@@ -8,10 +8,10 @@ import struct
 import numpy as np
 import pytest
 
-from pacbound.data import raw_catalogue
-from pacbound.data.rda import Factor, decode_data_frame
 from pacbound.data.sources import SourceFailed
 from pacbound.data.sources.apt import AptPackage
+from pacbound.experiments.bandit.problems import problem_files
+from pacbound.experiments.bandit.rda import Factor, decode_data_frame
 
 STATES = ["Bpv.Close", "Bpv.Open", "Bypass", "Fpv.Close", "Fpv.Open", "High", "Rad.Flow"]
 
@@ -115,7 +115,7 @@ def test_what_nests_without_end_is_refused():
 
 
 def shuttle(plain):
-    (source,) = (s for s in raw_catalogue()["statlog"].sources if isinstance(s, AptPackage))
+    (source,) = (s for s in problem_files()["statlog"].sources if isinstance(s, AptPackage))
     (member,) = source.members
     return source.decode({member: lzma.compress(plain)})["shuttle.trn"]
 
