@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from pacbound.data import as_floats
 from pacbound.errors import DataError
 from pacbound.experiments.rotation.rotation import rotated
-from pacbound.predict.entropy import Entropies, entropy
 from pacbound.predict.examples import Examples
+from pacbound.predict.metrics import Entropies, entropy
 from pacbound.predict.predictor import Predictor
 
 __all__ = ["Sweep", "position_of", "sweep"]
