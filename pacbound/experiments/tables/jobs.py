@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 import time
-import traceback
-from collections.abc import Sequence
-from contextlib import suppress
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 
-from pacbound.errors import PacboundError
 from pacbound.experiments.tables.cell import Cell, Progress
-from pacbound.experiments.tables.place import Busy, Place
-from pacbound.workers.child import Orders, Send, in_one_line
+from pacbound.experiments.tables.place import Place
+from pacbound.workers.child import Orders, Send
+from pacbound.workers.jobs import FolderJob
 
 __all__ = ["ProbeCells", "RunCell"]
 
@@ -21,26 +21,27 @@ PATIENCE = 1.0  # seconds: another process's look at the lock is shorter
 
 
 @dataclass(frozen=True)
-class RunCell:
-    """Run or resume one cell. Sends `progress`, then `done`, `busy` or `failed`."""
+class RunCell(FolderJob):
+    """Run or resume one cell."""
 
     cell: Cell
     place: Place
     threads: int
 
-    def do(self, send: Send, orders: Orders) -> None:
-        try:
-            with self.place.locked(PATIENCE):
-                self.place.tidy()
-                self._run(send)
-        except Busy:
-            send({"event": "busy"})
-        except Exception as error:
-            send({"event": "failed", "reason": in_one_line(error)})
-            if not isinstance(error, PacboundError):
-                traceback.print_exc()
+    @property
+    def folder(self) -> Path:
+        return self.place.path
 
-    def _run(self, send: Send) -> None:
+    def at(self, folder: Path) -> RunCell:
+        return replace(self, place=Place(folder))
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        with self.place.locked(PATIENCE):
+            self.place.tidy()
+            yield
+
+    def work(self, send: Send) -> None:
         told = -math.inf
         stage = ""
 
@@ -52,7 +53,6 @@ class RunCell:
 
         if not self.cell.finished(self.place.path).finished:  # it may be, by another process
             self.cell.run(self.place.path, self.threads, report)
-        send({"event": "done"})
 
 
 @dataclass(frozen=True)

@@ -13,14 +13,11 @@ from pathlib import Path
 from pacbound.errors import FileError, PacboundError
 from pacbound.experiments.tables.cell import Cell
 from pacbound.files import ensure_writable, write_whole
+from pacbound.workers.jobs import ERRORS, Busy
 
-__all__ = ["Busy", "Place"]
+__all__ = ["Place"]
 
-LOCK, FAILURE, ERRORS = "lock", "failure.txt", "errors.txt"
-
-
-class Busy(Exception):
-    """Another process is at work on the cell."""
+LOCK, FAILURE = "lock", "failure.txt"
 
 
 @dataclass(frozen=True)

@@ -1,13 +1,12 @@
-"""Runs cells side by side, in child processes or elsewhere."""
+"""Runs cells side by side, on this machine or on a cluster."""
 
 from __future__ import annotations
 
 import queue
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
 
 from pacbound.errors import PacboundError
 from pacbound.experiments.tables.cell import Cell, Progress
@@ -15,27 +14,14 @@ from pacbound.experiments.tables.costs import Costs, makespan
 from pacbound.experiments.tables.jobs import ProbeCells, RunCell
 from pacbound.experiments.tables.place import Place
 from pacbound.workers.child import Child, Event
+from pacbound.workers.engine import Engine, Here
+from pacbound.workers.jobs import Events
+from pacbound.workers.jobs import Running as Job
 
-__all__ = ["Begin", "Pool", "Runner", "Watcher"]
+__all__ = ["Pool", "Watcher"]
 
 TICK = 0.25  # seconds between looks at the clock
 PEEK = 2.0  # seconds between looks at cells that run elsewhere, and at the logs
-
-
-class Runner(Protocol):
-    """What does one cell, and tells of it on the queue; the last that it tells is `ended`."""
-
-    def stop(self) -> None:
-        """End it; its files are whole at any moment."""
-
-
-Events = queue.Queue[tuple[str, Event]]
-Begin = Callable[[Cell, Place, int, Events], Runner]
-
-
-def in_child_process(cell: Cell, place: Place, threads: int, events: Events) -> Runner:
-    """Begin a cell on this machine."""
-    return Child(cell.name, RunCell(cell, place, threads), events, place.errors)
 
 
 class Watcher:
@@ -68,7 +54,7 @@ class Running:
     """A cell at work."""
 
     cell: Cell
-    child: Runner
+    job: Job
     since: float
     progress: Progress | None
     outcome: Event = field(default_factory=dict)
@@ -83,10 +69,10 @@ class Pool:
         root: Path,
         workers: int,
         threads: int,
-        begin: Begin | None = None,
+        engine: Engine | None = None,
     ) -> None:
         self.cells, self.root, self.workers, self.threads = cells, root, workers, threads
-        self._begin = begin or in_child_process
+        self._engine = engine or Here()
         self.costs = Costs(cells, root)
         self.waiting: list[Cell] = []
         self.away: list[Cell] = []  # run by another process
@@ -146,7 +132,7 @@ class Pool:
                 self._listen(watcher)
         finally:
             for running in self.running.values():
-                running.child.stop()
+                running.job.stop()
 
     def seconds_left(self) -> float | None:
         """Until all is done, with this many workers; None if not known."""
@@ -189,8 +175,8 @@ class Pool:
             watcher.done(cell, None)
         else:
             self._reached[cell.name] = reached = cell.progress(place.path)
-            child = self._begin(cell, place, self.threads, self._events)
-            self.running[cell.name] = Running(cell, child, time.monotonic(), reached)
+            job = self._engine.begin(cell.name, RunCell(cell, place, self.threads), self._events)
+            self.running[cell.name] = Running(cell, job, time.monotonic(), reached)
             watcher.started(cell, reached)
 
     def _set_aside(self, cell: Cell, watcher: Watcher) -> None:

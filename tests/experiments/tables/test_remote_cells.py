@@ -20,14 +20,15 @@ from fake_cells import FakeCell, runs
 
 from pacbound.experiments.bandit.cell import BanditCell
 from pacbound.experiments.bandit.settings import AgentSettings
+from pacbound.experiments.tables.jobs import RunCell
 from pacbound.experiments.tables.place import Place
 from pacbound.experiments.tables.pool import Pool, Watcher
-from pacbound.experiments.tables.remote import Cluster
 from pacbound.workers.child import Event
+from pacbound.workers.cluster import DaskCluster
 
 
 def run(cells: list[FakeCell] | list[BanditCell], root: Path, address: str = "") -> Pool:
-    pool = Pool(cells, root, 2, threads=1, begin=Cluster(address) if address else None)
+    pool = Pool(cells, root, 2, threads=1, engine=DaskCluster(address) if address else None)
     pool.survey(Watcher())
     pool.run(Watcher())
     return pool
@@ -78,7 +79,7 @@ def test_a_pool_that_stops_leaves_the_cell_to_others(tmp_path: Path, address: st
 
     until = time.monotonic() + 1.5
     cell = FakeCell("a", "report", seconds=60.0)
-    pool = Pool([cell], tmp_path, 1, threads=1, begin=Cluster(address))
+    pool = Pool([cell], tmp_path, 1, threads=1, engine=DaskCluster(address))
     pool.survey(Watcher())
     with pytest.raises(KeyboardInterrupt):
         pool.run(Impatient())
@@ -92,19 +93,19 @@ def test_a_cell_that_nobody_waits_for_frees_its_worker(tmp_path: Path, address: 
     with Client(address) as other:
         threads = sum(other.nthreads().values())
         cells = [FakeCell(f"long {n}", "report", seconds=60.0) for n in range(threads)]
-        clients = [Cluster(address) for _ in cells]
+        clients = [DaskCluster(address) for _ in cells]
         begun: queue.Queue[tuple[str, Event]] = queue.Queue()
         places = [Place(tmp_path / cell.name) for cell in cells]
         for place, cell, cluster in zip(places, cells, clients, strict=True):
             place.make()
-            cluster(cell, place, 1, begun)
+            cluster.begin(cell.name, RunCell(cell, place, 1), begun)
         waiting = {cell.name for cell in cells}
         while waiting:
             name, event = begun.get(timeout=30)
             assert event["event"] == "progress"
             waiting.discard(name)
         for cluster in clients:
-            cluster.close()
+            cluster.client.close()
         assert other.submit(abs, -1, pure=False).result(timeout=40) == 1
 
 
@@ -135,7 +136,7 @@ def test_a_lost_scheduler_is_told(
     address, process = scheduler
     place, told = Place(tmp_path / "a"), queue.Queue[tuple[str, Event]]()
     place.make()
-    Cluster(address)(FakeCell("a", seconds=300.0), place, 1, told)
+    DaskCluster(address).begin("a", RunCell(FakeCell("a", seconds=300.0), place, 1), told)
     assert told.get(timeout=30)[1]["event"] == "progress"
     process.kill()
     _, event = told.get(timeout=90)

@@ -9,7 +9,8 @@ import pytest
 from fake_cells import FakeCell
 
 from pacbound.errors import PacboundError
-from pacbound.experiments.tables.place import Busy, Place
+from pacbound.experiments.tables.place import Place
+from pacbound.workers.jobs import Busy
 
 
 @pytest.fixture
