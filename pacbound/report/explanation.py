@@ -8,8 +8,8 @@ from pacbound.bounds import chernoff
 from pacbound.certificate.format import Certificate, Claim
 from pacbound.errors import CertificateError
 from pacbound.printable import printable
+from pacbound.report.amounts import percent_up
 from pacbound.report.ledger import ledger_in_words
-from pacbound.report.percent import percent_up
 from pacbound.report.remedies import Remedy, remedies
 from pacbound.report.situation import NETWORKS, vote_factor
 from pacbound.report.terms import Term, principal, terms

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pacbound.certificate.format import Certificate
 from pacbound.experiments.pac_bayes.page import published, seconds, table, test_percent
-from pacbound.report.percent import percent_up
+from pacbound.report.amounts import percent_up
 from pacbound.report.terms import observed, principal
 
 __all__ = ["learned_table"]

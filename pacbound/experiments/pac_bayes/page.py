@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from pacbound.certificate.format import FORMAT, Certificate
+from pacbound.report.amounts import percent_up
 from pacbound.report.paper import closest
-from pacbound.report.percent import percent_up
 from pacbound.report.situation import sampled_kl
 from pacbound.report.terms import observed, principal
 

@@ -13,7 +13,7 @@ from pacbound.experiments.tables.cell import Row
 from pacbound.experiments.tables.place import Place
 from pacbound.predictors.waterfall import tail_part
 from pacbound.report import paper
-from pacbound.report.percent import percent_up
+from pacbound.report.amounts import percent_up
 
 __all__ = ["render", "row"]
 

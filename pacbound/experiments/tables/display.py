@@ -13,23 +13,9 @@ from rich.text import Text
 from pacbound.experiments.tables.cell import Cell, Progress
 from pacbound.experiments.tables.pool import Pool, Watcher
 from pacbound.printable import printable
+from pacbound.report.amounts import duration
 
-__all__ = ["Lines", "duration", "forecast", "watching"]
-
-
-def duration(seconds: float | None) -> str:
-    """A length of time in words.
-
-    Example:
-        >>> duration(4000)
-        '1 h 07 min'
-    """
-    if seconds is None:
-        return "unknown time"
-    if seconds < 99.5:
-        return f"{seconds:.0f} s"
-    minutes = round(seconds / 60)
-    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02d} min"
+__all__ = ["Lines", "forecast", "watching"]
 
 
 def forecast(pool: Pool) -> str:

@@ -10,7 +10,6 @@ from fake_cells import FakeCell
 
 from pacbound.experiments.tables.cell import Measured, Progress
 from pacbound.experiments.tables.costs import Costs, makespan
-from pacbound.experiments.tables.display import duration
 
 
 @dataclass(frozen=True)
@@ -47,14 +46,3 @@ def test_makespan() -> None:
     assert makespan([], [3, 3, 3], 1) == 9
     assert makespan([], [3, 3, 3], 2) == 6
     assert makespan([10, 1], [3, 3], 2) == 10
-
-
-def test_duration_in_words() -> None:
-    assert [duration(s) for s in (None, 0.4, 99, 100, 3600, 50_000)] == [
-        "unknown time",
-        "0 s",
-        "99 s",
-        "2 min",
-        "1 h 00 min",
-        "13 h 53 min",
-    ]
