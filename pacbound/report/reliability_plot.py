@@ -58,6 +58,4 @@ def draw_reliability(evaluation: Evaluation, title: str, path: Path) -> None:
         bottom.bar(lefts, counts, widths, color="0.65", **style)
         bottom.set(xlim=(0, 1), xlabel="confidence", ylabel="examples", yscale="log")
         bottom.set_ylim(bottom=0.8)
-        for axes in (top, bottom):
-            axes.spines[["top", "right"]].set_visible(False)
     save_figure(figure, path)

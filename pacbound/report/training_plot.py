@@ -207,7 +207,6 @@ def _finish(axes: Axes, title: str, lines: Sequence[Sequence[float]], percent: b
     """Title, grid and the vertical axis: logarithmic where positive values are far apart."""
     axes.set_title(title, loc="left", fontsize=9)
     axes.grid(alpha=0.25, linewidth=0.6)
-    axes.spines[["top", "right"]].set_visible(False)
     values = [value for line in lines for value in line if math.isfinite(value)]
     if values and min(values) > 0 and max(values) > WIDE * min(values):
         low, high = min(values) / 1.1, max(values) * 1.1

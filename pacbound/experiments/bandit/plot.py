@@ -59,6 +59,5 @@ def draw_regret(
         axes.set(xlim=(0, end), ylim=(0, 1.08 * top or 1.0))
         axes.set(xlabel="context", ylabel="regret, % of uniform's at the end")
         axes.set_title(literal(title), loc="left")
-        axes.spines[["top", "right"]].set_visible(False)
         axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False)
     save_figure(figure, path)

@@ -11,9 +11,10 @@ from pacbound.certificate.format import Certificate
 from pacbound.experiments.pac_bayes.cell import CERTIFICATE, PacBayesCell
 from pacbound.experiments.tables.cell import Row
 from pacbound.experiments.tables.place import Place
+from pacbound.experiments.tables.view import Column, number, render_cells, words
 from pacbound.predictors.waterfall import tail_part
 from pacbound.report import paper
-from pacbound.report.amounts import percent_up
+from pacbound.report.amounts import percent, percent_up
 
 __all__ = ["render", "row"]
 
@@ -75,51 +76,26 @@ def _as_parts(published: paper.Cell | None) -> Row | None:
 
 
 def render(title: str, rows: Sequence[Row]) -> Any:
-    """A rich table that fits into 80 columns: risks in per cent, KL in nats."""
-    from rich.box import SIMPLE_HEAD
-    from rich.console import Group
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=0, show_edge=False)
-    for column in ("network", "objective", "posterior"):
-        table.add_column(column, no_wrap=True)
-    for column in ("risk", "test", "KL", "tail", "bound", "paper"):
-        table.add_column(column, justify="right", no_wrap=True)
-    table.add_column("lower?", no_wrap=True)
-    previous = rows[0]["network"] if rows else ""
-    for line in rows:
-        if line["network"] != previous:
-            table.add_section()
-        previous = line["network"]
-        table.add_row(
-            line["network"],
-            line["objective"],
-            line["posterior"],
-            *(_percent(line[name]) for name in ("risk", "test_error")),
-            *(_nats(line[name]) for name in ("kl", "tail_correction")),
-            Text("–" if line["bound"] is None else percent_up(line["bound"]), style="bold"),
-            _percent(line["paper"]["bound"] if line["paper"] else None),
-            Text(*_last(line)),
-        )
+    """Risks in per cent, KL in nats."""
+    columns = (
+        *map(words, ("network", "objective", "posterior")),
+        number("risk", "risk", "{:.2f}", 100),
+        number("test", "test_error", "{:.2f}", 100),
+        number("KL", "kl", "{:.0f}"),
+        number("tail", "tail_correction", "{:.0f}"),
+        Column("bound", _bound, style="bold"),
+        Column("paper", _papers_bound),
+    )
     legend = (
         "Risk, test error and bounds in per cent, KL in nats, of it the tail correction where it "
         "is sampled. Beside ours stands the paper's best bound for the network and posterior."
     )
-    notes = [Text(f"{line['name']}: {line['detail']}") for line in rows if line["detail"]]
-    return Group(table, Text(legend, style="dim"), *notes)
+    return render_cells(title, columns, rows, legend)
 
 
-def _last(line: Row) -> tuple[str, str]:
-    """The comparison, or why there is none, and its style."""
-    if line["state"] != "done":
-        return line["state"], "red" if line["state"] == "failed" else "dim"
-    return {None: ("–", ""), True: ("yes", "green"), False: ("no", "")}[line["lower"]]
+def _bound(line: Row) -> str:
+    return "–" if line["bound"] is None else percent_up(line["bound"])
 
 
-def _percent(part: float | None) -> str:
-    return "–" if part is None else f"{100 * part:.2f}"
-
-
-def _nats(nats: float | None) -> str:
-    return "–" if nats is None else f"{nats:.0f}"
+def _papers_bound(line: Row) -> str:
+    return percent(line["paper"]["bound"]) if line["paper"] else "–"

@@ -87,7 +87,6 @@ def _lines(panel: Axes, one: Sweep, palette: Sequence[tuple[float, float, float]
         panel.plot(degrees, mean[:, k], linewidth=2.8 if k == one.label else 1.4, **style)
     panel.set_ylim(-0.03, 1.03)
     panel.tick_params(labelbottom=False, bottom=False)
-    panel.spines[["top", "right"]].set_visible(False)
     return set(classes)
 
 

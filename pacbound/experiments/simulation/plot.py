@@ -73,4 +73,3 @@ def _lines(
         color = COLORS[family]
         axes.fill_between(places, low, high, color=color, alpha=0.25, linewidth=0)
         axes.plot(places, mean, ".-", color=color, linewidth=1.4, label=LABELS[family])
-    axes.spines[["top", "right"]].set_visible(False)

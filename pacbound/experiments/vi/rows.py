@@ -8,6 +8,7 @@ from typing import Any
 
 from pacbound.experiments.tables.cell import Row
 from pacbound.experiments.tables.place import Place
+from pacbound.experiments.tables.view import number, render_cells, words
 from pacbound.experiments.vi import paper
 from pacbound.experiments.vi.cell import EVALUATION, ViCell
 
@@ -45,48 +46,18 @@ def row(cell: ViCell, folder: Path) -> Row:
 
 
 def render(title: str, rows: Sequence[Row]) -> Any:
-    """A rich table that fits into 80 columns."""
-    from rich.box import SIMPLE_HEAD
-    from rich.console import Group
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=0, show_edge=False)
-    for column in ("network", "posterior"):
-        table.add_column(column, no_wrap=True)
-    for column in ("epochs", "minutes", "NLL", "ECE", "error", "paper"):
-        table.add_column(column, justify="right", no_wrap=True)
-    table.add_column("lower?", no_wrap=True)
-    previous = rows[0]["network"] if rows else ""
-    for line in rows:
-        if line["network"] != previous:
-            table.add_section()
-        previous = line["network"]
-        table.add_row(
-            line["network"],
-            line["posterior"],
-            _number(line["epochs"], "{:.0f}"),
-            _number(line["seconds"], "{:.1f}", 1 / 60),
-            _number(line["negative_log_likelihood"], "{:.4f}"),
-            _number(line["expected_calibration_error"], "{:.2f}", 100),
-            Text(_number(line["error"], "{:.2f}", 100), style="bold"),
-            _number(line["paper_error"], "{:.2f}", 100),
-            Text(*_last(line)),
-        )
+    """Errors in per cent."""
+    columns = (
+        *map(words, ("network", "posterior")),
+        number("epochs", "epochs", "{:.0f}"),
+        number("minutes", "seconds", "{:.1f}", 1 / 60),
+        number("NLL", "negative_log_likelihood", "{:.4f}"),
+        number("ECE", "expected_calibration_error", "{:.2f}", 100),
+        number("error", "error", "{:.2f}", 100, style="bold"),
+        number("paper", "paper_error", "{:.2f}", 100),
+    )
     legend = (
         "Test error and expected calibration error in per cent, negative log-likelihood in nats. "
         "The paper trains 210 epochs; its figures for point are of other papers' networks."
     )
-    notes = [Text(f"{line['name']}: {line['detail']}") for line in rows if line["detail"]]
-    return Group(table, Text(legend, style="dim"), *notes)
-
-
-def _last(line: Row) -> tuple[str, str]:
-    """The comparison, or why there is none, and its style."""
-    if line["state"] != "done":
-        return line["state"], "red" if line["state"] == "failed" else "dim"
-    return {None: ("–", ""), True: ("yes", "green"), False: ("no", "")}[line["lower"]]
-
-
-def _number(value: float | None, form: str, unit: float = 1.0) -> str:
-    return "–" if value is None else form.format(unit * value)
+    return render_cells(title, columns, rows, legend)

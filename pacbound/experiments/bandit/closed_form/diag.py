@@ -6,7 +6,6 @@ import numpy as np
 
 from pacbound.experiments.bandit.closed_form.layer import Array, Layer
 from pacbound.experiments.bandit.closed_form.parameters import FlatParameters
-from pacbound.experiments.bandit.stream import Stream
 from pacbound.posteriors import Diag, Posterior
 
 __all__ = ["DiagLayer"]
@@ -15,15 +14,7 @@ __all__ = ["DiagLayer"]
 class DiagLayer(Layer):
     """y = xMᵀ + √(x² Vᵀ)∘ε."""
 
-    def __init__(
-        self,
-        posterior: Posterior,
-        parameters: FlatParameters,
-        batch: int,
-        prior_variance: float,
-        draws: int,
-    ) -> None:
-        super().__init__(posterior, parameters, batch, prior_variance, draws)
+    def prepare(self, posterior: Posterior, parameters: FlatParameters) -> None:
         assert isinstance(posterior, Diag)
         self.log_scale, self.by_log_scale = parameters.of(posterior.log_scale)
         self.variance = np.empty_like(self.log_scale)
@@ -34,9 +25,6 @@ class DiagLayer(Layer):
     def refresh(self) -> None:
         np.add(self.log_scale, self.log_scale, out=self.variance)
         np.exp(self.variance, out=self.variance)
-
-    def draw_noise(self, stream: Stream) -> None:
-        stream.fill_antithetic(self.noise)
 
     def sample(self, inputs: Array) -> Array:
         self.inputs = inputs
@@ -54,10 +42,6 @@ class DiagLayer(Layer):
         by_square /= self.deviation  # twice the gradient of deviation²
         np.matmul(by_square.T, self.squares, out=self.by_log_scale)
         self.by_log_scale *= self.variance
-
-    def means(self, inputs: Array) -> Array:
-        self.inputs = inputs
-        return np.matmul(inputs, self.mean.T, out=self.outputs)
 
     def back_means(self, by_mean: Array, by_variance: Array) -> Array:
         np.matmul(by_mean.T, self.inputs, out=self.by_mean)

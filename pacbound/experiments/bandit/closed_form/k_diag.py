@@ -6,7 +6,6 @@ import numpy as np
 
 from pacbound.experiments.bandit.closed_form.layer import Array, Layer
 from pacbound.experiments.bandit.closed_form.parameters import FlatParameters
-from pacbound.experiments.bandit.stream import Stream
 from pacbound.posteriors import KDiag, Posterior
 
 __all__ = ["KDiagLayer"]
@@ -15,15 +14,7 @@ __all__ = ["KDiagLayer"]
 class KDiagLayer(Layer):
     """y = xMᵀ + ‖x∘v‖ u∘ε: one length for every example, one scale for every output."""
 
-    def __init__(
-        self,
-        posterior: Posterior,
-        parameters: FlatParameters,
-        batch: int,
-        prior_variance: float,
-        draws: int,
-    ) -> None:
-        super().__init__(posterior, parameters, batch, prior_variance, draws)
+    def prepare(self, posterior: Posterior, parameters: FlatParameters) -> None:
         assert isinstance(posterior, KDiag)
         out, into = (parameters.of(log_scale) for log_scale in posterior.log_scales)
         self.log_out, self.by_log_out = out
@@ -36,9 +27,6 @@ class KDiagLayer(Layer):
         self.out_scale = np.exp(self.log_out)  # u
         self.out_variance = np.square(self.out_scale)
         self.in_variance = np.exp(2 * self.log_in)  # v²
-
-    def draw_noise(self, stream: Stream) -> None:
-        stream.fill_antithetic(self.noise)
 
     def sample(self, inputs: Array) -> Array:
         self.inputs = inputs
@@ -58,10 +46,6 @@ class KDiagLayer(Layer):
         by_square = by_scaled @ self.out_scale
         by_square /= self.length  # twice the gradient of length²
         np.multiply(by_square @ self.squares, self.in_variance, out=self.by_log_in)
-
-    def means(self, inputs: Array) -> Array:
-        self.inputs = inputs
-        return np.matmul(inputs, self.mean.T, out=self.outputs)
 
     def back_means(self, by_mean: Array, by_variance: Array) -> Array:
         np.matmul(by_mean.T, self.inputs, out=self.by_mean)

@@ -6,7 +6,6 @@ import numpy as np
 
 from pacbound.experiments.bandit.closed_form.layer import Array, Layer
 from pacbound.experiments.bandit.closed_form.parameters import FlatParameters
-from pacbound.experiments.bandit.stream import Stream
 from pacbound.posteriors import KLinear, Posterior
 
 __all__ = ["KLinearLayer"]
@@ -15,15 +14,7 @@ __all__ = ["KLinearLayer"]
 class KLinearLayer(Layer):
     """y = xMᵀ + (√((xB)² Vᵀ)∘ε) Aᵀ, V = S²."""
 
-    def __init__(
-        self,
-        posterior: Posterior,
-        parameters: FlatParameters,
-        batch: int,
-        prior_variance: float,
-        draws: int,
-    ) -> None:
-        super().__init__(posterior, parameters, batch, prior_variance, draws)
+    def prepare(self, posterior: Posterior, parameters: FlatParameters) -> None:
         assert isinstance(posterior, KLinear)
         outer, inner = posterior.triangle(0), posterior.triangle(1)
         assert outer is not None and inner is not None
@@ -50,9 +41,6 @@ class KLinearLayer(Layer):
         np.copyto(self.in_map, self.below_in)
         np.fill_diagonal(self.in_map, 1)
 
-    def draw_noise(self, stream: Stream) -> None:
-        stream.fill_antithetic(self.noise)
-
     def sample(self, inputs: Array) -> Array:
         self._mix(inputs)
         np.sqrt(self.deviation, out=self.deviation)
@@ -68,10 +56,6 @@ class KLinearLayer(Layer):
         by_square *= self.noise
         by_square /= self.deviation  # twice the gradient of deviation²
         self._back_mix(by_square)
-
-    def means(self, inputs: Array) -> Array:
-        self.inputs = inputs
-        return np.matmul(inputs, self.mean.T, out=self.outputs)
 
     def back_means(self, by_mean: Array, by_variance: Array) -> Array:
         self._mix(self.inputs)

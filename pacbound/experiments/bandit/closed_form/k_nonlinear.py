@@ -24,15 +24,8 @@ class KNonlinearLayer(KLinearLayer):
     and the difference that the flows make, averaged over the draws.
     """
 
-    def __init__(
-        self,
-        posterior: Posterior,
-        parameters: FlatParameters,
-        batch: int,
-        prior_variance: float,
-        draws: int,
-    ) -> None:
-        super().__init__(posterior, parameters, batch, prior_variance, draws)
+    def prepare(self, posterior: Posterior, parameters: FlatParameters) -> None:
+        super().prepare(posterior, parameters)
         assert isinstance(posterior, KNonlinear)
         self.unit = np.float32(posterior.unit)
         self.flows: dict[int, list[CouplingMap]] = {0: [], 1: []}
@@ -40,7 +33,7 @@ class KNonlinearLayer(KLinearLayer):
             for step in chain.flows():
                 assert isinstance(step, Coupling)
                 self.flows[mode].append(CouplingMap(step, parameters))
-        self.noise = np.empty((draws, *self.mean.shape), np.float32)  # E
+        self.noise = np.empty((self.draws, *self.mean.shape), np.float32)  # E
 
     def draw_noise(self, stream: Stream) -> None:
         stream.fill(self.noise)

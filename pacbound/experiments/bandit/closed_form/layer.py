@@ -51,13 +51,17 @@ class Layer(ABC):
         self.inputs = np.empty((batch, inputs), np.float32)  # of the last forward call
         self.noise = np.empty((batch, outputs), np.float32)  # standard normal
         self.outputs = np.empty((batch, outputs), np.float32)
+        self.prepare(posterior, parameters)
+
+    def prepare(self, posterior: Posterior, parameters: FlatParameters) -> None:  # noqa: B027
+        """Take what else this kind of posterior has, and memory to compute with."""
 
     def refresh(self) -> None:  # noqa: B027 - a layer without scales has nothing to prepare
         """Compute what depends on the parameters alone."""
 
-    @abstractmethod
     def draw_noise(self, stream: Stream) -> None:
         """Draw what `sample` needs."""
+        stream.fill_antithetic(self.noise)
 
     def draw_for_means(self, stream: Stream) -> None:  # noqa: B027 - normal outputs need none
         """Draw what `means` needs."""
@@ -70,9 +74,10 @@ class Layer(ABC):
     def back_sample(self, by_outputs: Array) -> None:
         """The gradient of the parameters from that of the sampled outputs."""
 
-    @abstractmethod
     def means(self, inputs: Array) -> Array:
         """The mean of every output; outputs that are not normal are sampled."""
+        self.inputs = inputs
+        return np.matmul(inputs, self.mean.T, out=self.outputs)
 
     @abstractmethod
     def back_means(self, by_mean: Array, by_variance: Array) -> Array:

@@ -17,14 +17,10 @@ class PointLayer(Layer):
         """There is none."""
 
     def sample(self, inputs: Array) -> Array:
-        self.inputs = inputs
-        return np.matmul(inputs, self.mean.T, out=self.outputs)
+        return self.means(inputs)
 
     def back_sample(self, by_outputs: Array) -> None:
         np.matmul(by_outputs.T, self.inputs, out=self.by_mean)
-
-    def means(self, inputs: Array) -> Array:
-        return self.sample(inputs)
 
     def back_means(self, by_mean: Array, by_variance: Array) -> Array:
         self.back_sample(by_mean)
