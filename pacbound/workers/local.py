@@ -1,4 +1,8 @@
-"""Chunks in processes on this machine."""
+"""Chunks in processes on this machine.
+
+With `concurrent.futures` or loky a worker that is killed would end the whole pool, and workers
+of the former outlive a parent that is killed.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The data frame in a file of R: numbers and factors, and nothing that could run."""
+"""The data frame in a file of R: numbers and factors, and nothing that could run.
+
+The package rdata reads all of R's format, but needs pandas and xarray for this one table.
+"""
 
 from __future__ import annotations
 
