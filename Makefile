@@ -44,7 +44,7 @@ docs: $(INSTALLED)  ## the documentation, as pages in build/docs
 	$(BIN)/python -m sphinx -b html -n -W --keep-going -d build/doctrees docs build/docs
 
 results: $(INSTALLED)  ## the tables in the documentation, from certificates and results
-	$(BIN)/python -m pacbound.report.pages
+	$(BIN)/python -m pacbound.experiments.pages
 
 bench: $(INSTALLED)  ## speed, as ratios measured in one run
 	for file in $$(grep -l "^def main(" benchmarks/*.py); do $(BIN)/python $$file || exit 1; done

@@ -20,10 +20,10 @@ import numpy as np
 import torch
 from measuring import medians, options_of
 
-from pacbound.bandit.memory import Memory
-from pacbound.bandit.network import RewardNetwork
-from pacbound.bandit.settings import AgentSettings
 from pacbound.bounds.gaussian_kl import gaussian_kl
+from pacbound.experiments.bandit.memory import Memory
+from pacbound.experiments.bandit.network import RewardNetwork
+from pacbound.experiments.bandit.settings import AgentSettings
 from pacbound.seeds import derive
 
 PROBLEMS = {"mushroom": (117, 2), "statlog": (9, 7), "covertype": (54, 7), "adult": (94, 14)}

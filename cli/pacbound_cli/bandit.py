@@ -13,8 +13,8 @@ from pacbound_cli.options import json_option, scheduler_option, workers_option
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pacbound.tables.bandit.cell import BanditCell
-    from pacbound.tables.cell import Row
+    from pacbound.experiments.bandit.cell import BanditCell
+    from pacbound.experiments.tables.cell import Row
 
 __all__ = ["bandit"]
 
@@ -109,9 +109,9 @@ def bandit(
         ensure_drawable(plot)
     ensure_writable(folder / "lock")
 
-    from pacbound.bandit.recipes import agent_settings
-    from pacbound.tables.bandit.cell import BanditCell
-    from pacbound.tables.bandit.rows import rows as rows_of
+    from pacbound.experiments.bandit.cell import BanditCell
+    from pacbound.experiments.bandit.recipes import agent_settings
+    from pacbound.experiments.bandit.rows import rows as rows_of
     from pacbound_cli.running import end_with, run_cells
 
     given = dict(parse_override(text) for text in overrides)
@@ -157,8 +157,8 @@ def _title(problem: str, rows: Sequence[Row]) -> str:
 def _print(problem: str, rows: Sequence[Row], plot: Path | None) -> None:
     from rich.console import Console
 
+    from pacbound.experiments.bandit.view import render_problem
     from pacbound.printable import printable
-    from pacbound.tables.bandit.view import render_problem
 
     Console().print(render_problem(_title(printable(problem), rows), rows))
     if plot is not None and _steps(rows) is not None:
@@ -167,8 +167,8 @@ def _print(problem: str, rows: Sequence[Row], plot: Path | None) -> None:
 
 def _draw(cells: Sequence[BanditCell], folder: Path, rows: Sequence[Row], path: Path) -> None:
     """The curves of what is done; nothing if nothing is."""
-    from pacbound.bandit.regret_plot import Curve, draw_regret
-    from pacbound.tables.place import Place
+    from pacbound.experiments.bandit.plot import Curve, draw_regret
+    from pacbound.experiments.tables.place import Place
 
     done = {run["name"] for row in rows for run in row["runs"] if run["state"] == "done"}
     curves: dict[str, list[Curve]] = {}

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
+    from pacbound.data.entry import Published
     from pacbound.data.fetching import Fetched
     from pacbound.data.sources import Progress
 
@@ -44,10 +45,11 @@ def list_(as_json: bool) -> None:
       pacbound data list
       pacbound data list --json
     """
-    from pacbound.data import catalogue, raw_catalogue
+    from pacbound.data import catalogue
     from pacbound.data.cache import is_cached
+    from pacbound.experiments.bandit.problems import problem_files
 
-    entries, raw_entries = catalogue().values(), raw_catalogue().values()
+    entries, raw_entries = catalogue().values(), problem_files().values()
     if as_json:
         rows: list[dict[str, object]] = [
             {
@@ -112,11 +114,13 @@ def get(name: str, as_json: bool) -> None:
       pacbound data get covertype
       PACBOUND_DATA=/big/disk pacbound data get fashion-mnist --json
     """
-    from pacbound.data import fetch, load, raw_catalogue
+    from pacbound.data import catalogue, load
+    from pacbound.data.fetching import obtain
 
+    entry = _published(name)
     with fetching_bar() as progress:
-        fetched = fetch(name, progress)
-    if name in raw_catalogue():
+        fetched = obtain(entry, progress)
+    if name not in catalogue():
         _show_files(fetched, as_json)
         return
     examples = load(name)
@@ -135,6 +139,18 @@ def get(name: str, as_json: bool) -> None:
         click.echo(f"{name}: {examples.m:,} training examples, {examples.classes} classes")
         click.echo(f"sha256 {examples.sha256}")
         click.echo(f"from {', '.join(fetched.sources)}, in {fetched.folder}")
+
+
+def _published(name: str) -> Published:
+    """What can be fetched under this name: a data set or the files of a bandit problem."""
+    from pacbound.data import catalogue
+    from pacbound.errors import unknown_name
+    from pacbound.experiments.bandit.problems import problem_files
+
+    published: dict[str, Published] = {**catalogue(), **problem_files()}
+    if name not in published:
+        raise unknown_name("data set", name, published)
+    return published[name]
 
 
 def _show_files(fetched: Fetched, as_json: bool) -> None:
@@ -169,9 +185,9 @@ def add(name: str, files: tuple[Path, ...], as_json: bool) -> None:
       pacbound data add fashion-mnist ~/Downloads/*-ubyte.gz
       pacbound data add jester jester-data-1.zip
     """
-    from pacbound.data import add as add_files
+    from pacbound.data.fetching import accept
 
-    added = add_files(name, files)
+    added = accept(_published(name), files)
     if as_json:
         result = {
             "name": name,

@@ -128,7 +128,7 @@ def _claims_table(claims: tuple[ClaimLine, ...]) -> Table:
     from rich.markup import escape
     from rich.table import Table
 
-    from pacbound.report.percent import percent_up
+    from pacbound.report.amounts import percent_up
 
     table = Table("claim")
     for column in ("m", "observed", "limit", "bound"):

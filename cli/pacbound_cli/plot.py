@@ -75,7 +75,8 @@ def plot(logs: tuple[Path, ...], against: str, output: Path | None, as_json: boo
 
 def _series(run: TrainingLog) -> dict[str, Any]:
     """Every figure of every epoch; null where there is none, as JSON has no NaN."""
-    from pacbound.report.training_log import LAYERED, SERIES
+    from pacbound.report.training_log import SERIES
+    from pacbound.training.log import LAYERED
 
     def finite(values: tuple[float, ...]) -> list[float | None]:
         return [value if math.isfinite(value) else None for value in values]

@@ -116,7 +116,7 @@ def predict(
     if output is not None:
         save_predictions(output, *parts)
     if plot is not None:
-        from pacbound.predict.reliability_plot import draw_reliability
+        from pacbound.report.reliability_plot import draw_reliability
 
         draw_reliability(evaluation, f"{checkpoint.stem} on {examples.data}", plot)
     if as_json:

@@ -13,7 +13,7 @@ from pacbound_cli.options import threads_option
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pacbound.predict.sweep import Sweep
+    from pacbound.experiments.rotation.sweep import Sweep
 
 __all__ = ["rotate"]
 
@@ -113,10 +113,10 @@ def rotate(
     import torch
 
     from pacbound.data import load
+    from pacbound.experiments.rotation.plot import draw_sweeps
+    from pacbound.experiments.rotation.sweep import position_of, sweep
     from pacbound.predict import Predictor, examples_of
     from pacbound.predict.predictor import load_finished
-    from pacbound.predict.rotation_plot import draw_sweeps
-    from pacbound.predict.sweep import position_of, sweep
     from pacbound_cli.certify import sampling_progress
     from pacbound_cli.data import fetching_bar
 

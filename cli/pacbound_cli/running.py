@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from pacbound.tables.cell import Cell
+    from pacbound.experiments.tables.cell import Cell
 
 __all__ = ["end_with", "run_cells"]
 
@@ -29,44 +29,38 @@ def run_cells(
         root: The folder of their folders.
         workers: How many side by side; None for one on each core, or all of a cluster's.
         threads: For each; None for its share of the cores.
-        scheduler: The address of a Dask scheduler, for a cluster in the place of this machine.
+        scheduler: The address of a Dask scheduler, to use its cluster instead of this machine.
     """
+    from pacbound.experiments.tables.display import forecast, watching
+    from pacbound.experiments.tables.pool import Pool
     from pacbound.files import ensure_writable
-    from pacbound.tables.display import forecast, watching
-    from pacbound.tables.pool import Pool
+    from pacbound.workers.choice import engine_for
     from pacbound_cli.data import fetching_bar
 
     ensure_writable(root / "lock")
     cores = os.cpu_count() or 1
-    begin = cluster = None
-    if scheduler:
-        from pacbound.tables.remote import Cluster
-
-        begin = cluster = Cluster(scheduler)
-        workers = workers or cluster.workers
-        cores = workers  # each has one thread of the cluster's
-    workers = workers or max(1, min(len(cells), cores))
-    pool = Pool(cells, root, workers, threads or max(1, cores // workers), begin)
-    try:
-        with watching(pool) as watcher:
-            pool.survey(watcher)
-        with fetching_bar() as progress:  # once, and not in every child process
-            needed = {cell.data: cell for cell in reversed(pool.waiting)}
-            for _, cell in sorted(needed.items()):
-                cell.fetch(progress)
-        with watching(pool) as watcher:
-            pool.probe(watcher)
-            watcher.say(forecast(pool))
-            pool.run(watcher)
-    except KeyboardInterrupt:
-        click.echo(
-            f"stopped, {len(pool.finished)} of {len(cells)} done; the same command continues",
-            err=True,
-        )
-        raise click.exceptions.Exit(130) from None
-    finally:
-        if cluster is not None:
-            cluster.close()
+    with engine_for(workers or max(1, min(len(cells), cores)), scheduler) as engine:
+        workers = workers or engine.count
+        if scheduler:
+            cores = workers  # each has one thread of the cluster's
+        pool = Pool(cells, root, workers, threads or max(1, cores // workers), engine)
+        try:
+            with watching(pool) as watcher:
+                pool.survey(watcher)
+            with fetching_bar() as progress:  # once, and not in every child process
+                needed = {cell.data: cell for cell in reversed(pool.waiting)}
+                for _, cell in sorted(needed.items()):
+                    cell.fetch(progress)
+            with watching(pool) as watcher:
+                pool.probe(watcher)
+                watcher.say(forecast(pool))
+                pool.run(watcher)
+        except KeyboardInterrupt:
+            click.echo(
+                f"stopped, {len(pool.finished)} of {len(cells)} done; the same command continues",
+                err=True,
+            )
+            raise click.exceptions.Exit(130) from None
     return pool.failures
 
 

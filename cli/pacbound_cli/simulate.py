@@ -10,7 +10,7 @@ import click
 from pacbound_cli.options import json_option
 
 if TYPE_CHECKING:
-    from pacbound.simulation import Simulation
+    from pacbound.experiments.simulation import Simulation
 
 __all__ = ["simulate"]
 
@@ -59,9 +59,9 @@ def simulate(
       pacbound simulate --shapes 2x8,4x4,2x2x4 --trials 100
       pacbound simulate --shapes 3x4 --trials 5 --json
     """
+    from pacbound.experiments.simulation.shapes import FIGURE, parse_shape
     from pacbound.files import ensure_writable
     from pacbound.report.figures import ensure_drawable
-    from pacbound.simulation.shapes import FIGURE, parse_shape
 
     chosen = FIGURE if shapes is None else tuple(map(parse_shape, shapes.split(",")))
     written = [] if output is None else [output / "simulation.json", output / "simulation.svg"]
@@ -71,7 +71,7 @@ def simulate(
 
     import torch
 
-    from pacbound.simulation import simulate as run
+    from pacbound.experiments.simulation import simulate as run
     from pacbound_cli.certify import sampling_progress
 
     torch.set_num_threads(1)  # of more, small products gain nothing, and differ in the last bit
@@ -88,7 +88,7 @@ def simulate(
         click.echo("stopped; nothing was written", err=True)
         raise click.exceptions.Exit(130) from None
     if written:
-        from pacbound.simulation.plot import draw_simulation
+        from pacbound.experiments.simulation.plot import draw_simulation
 
         result.save(written[0])
         draw_simulation(result, written[1])

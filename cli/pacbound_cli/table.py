@@ -11,7 +11,7 @@ import click
 from pacbound_cli.options import json_option, scheduler_option, workers_option
 
 if TYPE_CHECKING:
-    from pacbound.tables.cell import Table
+    from pacbound.experiments.tables.cell import Table
 
 __all__ = ["table"]
 
@@ -79,10 +79,10 @@ def table(
       pacbound table bandit --workers 2 --publish results/bandit
       pacbound table bandit-untuned --problem statlog --agent diag --agent k-linear --seeds 5
     """
+    from pacbound.experiments.tables import table_named
+    from pacbound.experiments.tables.selection import Selection
     from pacbound.files import ensure_writable
     from pacbound.recipes import parse_override
-    from pacbound.tables import table_named
-    from pacbound.tables.selection import Selection
     from pacbound_cli.running import end_with, run_cells
 
     chosen = table_named(name)
@@ -119,8 +119,8 @@ def _print(chosen: Table, rows: list[dict[str, Any]]) -> None:
 
 
 def _publish(chosen: Table, cells: list[Any], root: Path, target: Path) -> None:
+    from pacbound.experiments.tables.place import Place
     from pacbound.files import write_whole
-    from pacbound.tables.place import Place
 
     count = 0
     for cell in cells:

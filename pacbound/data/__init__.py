@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pacbound.data.catalogue import catalogue, raw_catalogue, register
+from pacbound.data.catalogue import catalogue, register
 from pacbound.data.dataset import Dataset, as_floats
 from pacbound.data.loading import add, fetch, load
 
-__all__ = ["Dataset", "add", "as_floats", "catalogue", "fetch", "load", "raw_catalogue", "register"]
+__all__ = ["Dataset", "add", "as_floats", "catalogue", "fetch", "load", "register"]

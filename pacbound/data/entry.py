@@ -10,7 +10,7 @@ from typing import Protocol
 from pacbound.data.dataset import Dataset
 from pacbound.data.sources import Source
 
-__all__ = ["CanonicalFile", "Entry", "Published", "RawEntry"]
+__all__ = ["CanonicalFile", "Entry", "Published"]
 
 
 @dataclass(frozen=True)
@@ -64,27 +64,6 @@ class Entry:
     def folder(self) -> str:
         """The folder of its files in the cache."""
         return self.cut_from or self.name
-
-    @property
-    def size(self) -> int:
-        """Bytes of all its files."""
-        return sum(file.size for file in self.files)
-
-
-@dataclass(frozen=True)
-class RawEntry:
-    """Named files that are no labelled examples: what a bandit problem is made from."""
-
-    name: str
-    title: str
-    rows: int
-    files: tuple[CanonicalFile, ...]
-    sources: tuple[Source, ...]  # asked in this order
-
-    @property
-    def folder(self) -> str:
-        """The folder of its files in the cache."""
-        return self.name
 
     @property
     def size(self) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from pacbound.data.catalogue import catalogue, find, find_files
+from pacbound.data.catalogue import catalogue, find
 from pacbound.data.csv_file import read_csv
 from pacbound.data.dataset import Dataset
 from pacbound.data.fetching import Added, Fetched, accept, obtain
@@ -46,10 +46,10 @@ def load(name_or_path: str, progress: Progress | None = None, label: str = "") -
 
 
 def fetch(name: str, progress: Progress | None = None) -> Fetched:
-    """Make sure that the files of a data set or a bandit problem are in the cache."""
-    return obtain(find_files(name), progress)
+    """Make sure that the files of a data set are in the cache."""
+    return obtain(find(name), progress)
 
 
 def add(name: str, paths: Sequence[Path]) -> Added:
-    """Put files that the user has, of a data set or a bandit problem, into the cache."""
-    return accept(find_files(name), paths)
+    """Put files of a data set that the user has into the cache."""
+    return accept(find(name), paths)

@@ -1,4 +1,8 @@
-"""PNG pictures in 8-bit RGB, the kind in which packages carry images."""
+"""PNG pictures in 8-bit RGB, the kind in which packages carry images.
+
+Pillow would save these lines at the price of a dependency of every installation. It decodes about
+twice as fast, which is seconds for all of CIFAR-10, and lets damaged checksums pass.
+"""
 
 from __future__ import annotations
 

@@ -6,12 +6,16 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Any
 
-from pacbound.predict.accuracy import accuracy
-from pacbound.predict.auroc import auroc
-from pacbound.predict.brier import brier_score
-from pacbound.predict.calibration import Bin, expected_calibration_error, reliability
 from pacbound.predict.examples import Examples
-from pacbound.predict.log_likelihood import negative_log_likelihood
+from pacbound.predict.metrics import (
+    Bin,
+    accuracy,
+    auroc,
+    brier_score,
+    expected_calibration_error,
+    negative_log_likelihood,
+    reliability,
+)
 from pacbound.predict.predictor import Prediction
 
 __all__ = ["Evaluation", "OutOfDistribution", "detection", "evaluate"]

@@ -16,7 +16,7 @@ from pacbound.errors import CheckpointError
 from pacbound.files import file_digest
 from pacbound.networks.stochastic import StochasticNetwork
 from pacbound.predict.ensemble import Ensemble, ensemble
-from pacbound.predict.entropy import Entropies, entropy
+from pacbound.predict.metrics import Entropies, entropy
 from pacbound.predictors.chunks import Report, silent
 from pacbound.predictors.issuing import posterior_of
 from pacbound.recipes import Settings

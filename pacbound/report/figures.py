@@ -25,7 +25,14 @@ def drawing() -> Iterator[None]:
     """The style of all figures; what is written is the same each time."""
     from matplotlib import rc_context
 
-    with rc_context({"font.size": 9, "svg.hashsalt": "pacbound"}):
+    with rc_context(
+        {
+            "font.size": 9,
+            "axes.spines.top": False,
+            "axes.spines.right": False,
+            "svg.hashsalt": "pacbound",
+        }
+    ):
         yield
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from pacbound.certificate.format import Certificate
 from pacbound.errors import FileError, PacboundError
-from pacbound.training.log import log_path
+from pacbound.training.log import LAYERED, log_path, parse_line
 from pacbound.verification import model_digest
 
 __all__ = ["Epoch", "TrainingLog", "find_training_log", "read_training_log"]
@@ -32,7 +32,6 @@ SERIES = (
     "learning_rate",
     "beta",
 )
-LAYERED = ("prior_variances", "lipschitz")
 LONGEST_COMMAND = 10_000  # no real one is so long, and taking a million characters apart takes long
 
 
@@ -127,44 +126,19 @@ def _add(rows: list[Epoch], row: Epoch) -> None:
 
 
 def _epoch(line: bytes, where: str) -> Epoch:
-    try:
-        record = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise FileError(f"{where}: not JSON, so not a training log ({error})") from error
-    if not isinstance(record, dict):
-        raise FileError(f"{where}: not an object, so not a training log")
-    epoch, phase = record.get("epoch"), record.get("phase", "bound")
-    if type(epoch) is not int or epoch < 0 or not isinstance(phase, str):
-        raise FileError(f"{where}: no epoch and its phase, so not a training log")
-    figures: dict[str, Any] = {}
-    for name in SERIES:
-        figures[name] = _number(record.get(name), f"{where}: {name}")
-    for name in LAYERED:
-        figures[name] = _numbers(record.get(name), f"{where}: {name}")
-    before = _number(record.get("prior_seconds", 0.0), f"{where}: prior_seconds")
-    if not (0 <= figures["seconds"] < math.inf and 0 <= before < math.inf):
+    record = parse_line(line, where)
+    if record.get("seconds") is None:
         raise FileError(f"{where}: seconds must be a number from 0")
+    figures: dict[str, Any] = {name: _or_nan(record.get(name)) for name in SERIES}
+    figures |= {name: tuple(map(_or_nan, record.get(name) or ())) for name in LAYERED}
+    before = record.get("prior_seconds") or 0.0
     figures["seconds"] += before
-    return Epoch(epoch=epoch, phase=phase, prior_seconds=before, **figures)
+    phase = record.get("phase", "bound")
+    return Epoch(epoch=record["epoch"], phase=phase, prior_seconds=before, **figures)
 
 
-def _number(value: Any, what: str) -> float:
-    if value is None:
-        return math.nan
-    if type(value) not in (int, float):
-        raise FileError(f"{what} must be a number, not {str(value)[:40]!r}")
-    try:
-        return float(value)
-    except OverflowError:
-        return math.copysign(math.inf, value)
-
-
-def _numbers(value: Any, what: str) -> tuple[float, ...]:
-    if value is None:
-        return ()
-    if not isinstance(value, list):
-        raise FileError(f"{what} must be a list of numbers, not {str(value)[:40]!r}")
-    return tuple(_number(item, what) for item in value)
+def _or_nan(value: float | None) -> float:
+    return math.nan if value is None else value
 
 
 def find_training_log(certificate_path: Path | str, certificate: Certificate) -> Path | None:

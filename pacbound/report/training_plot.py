@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pacbound.errors import FileError
+from pacbound.report.amounts import duration
 from pacbound.report.figures import drawing, literal, save_figure
 from pacbound.report.run_summary import CLOSE, best_so_far, summary
 from pacbound.report.training_log import TrainingLog
@@ -27,7 +28,22 @@ STYLES = ("-", "--", ":")  # for runs beyond the colours
 PANEL = (3.9, 2.3)  # inches
 WIDE = 3.0  # values whose ratio is larger are shown on a logarithmic scale
 FEW_TICKS = 8
-MOMENTS = (1, 3, 10, 30, 60, 180, 600, 1800, 3600, 10_800, 36_000, 86_400, 259_200, 864_000)
+MOMENTS = {  # seconds, in words
+    1: "1 s",
+    3: "3 s",
+    10: "10 s",
+    30: "30 s",
+    60: "1 min",
+    180: "3 min",
+    600: "10 min",
+    1800: "30 min",
+    3600: "1 h",
+    10_800: "3 h",
+    36_000: "10 h",
+    86_400: "24 h",
+    259_200: "72 h",
+    864_000: "240 h",
+}
 
 
 @dataclass(frozen=True)
@@ -154,8 +170,8 @@ def _headline(log: TrainingLog) -> str:
     parts = ", then ".join(f"{phase} {count}" for phase, count in lengths.items())
     of = f" ({parts})" if len(lengths) > 1 else ""
     prior = log.rows[-1].prior_seconds
-    after = f", shaded the {_duration(prior)} of its prior" if prior else ""
-    took = f"{done.epochs} epochs{of} in {_duration(done.seconds)}{after}"
+    after = f", shaded the {duration(prior)} of its prior" if prior else ""
+    took = f"{done.epochs} epochs{of} in {duration(done.seconds)}{after}"
     return literal(f"{log.name}: {best}{took}")
 
 
@@ -191,7 +207,6 @@ def _finish(axes: Axes, title: str, lines: Sequence[Sequence[float]], percent: b
     """Title, grid and the vertical axis: logarithmic where positive values are far apart."""
     axes.set_title(title, loc="left", fontsize=9)
     axes.grid(alpha=0.25, linewidth=0.6)
-    axes.spines[["top", "right"]].set_visible(False)
     values = [value for line in lines for value in line if math.isfinite(value)]
     if values and min(values) > 0 and max(values) > WIDE * min(values):
         low, high = min(values) / 1.1, max(values) * 1.1
@@ -268,13 +283,5 @@ def _time_axis(axes: Axes, logs: Sequence[TrainingLog]) -> None:
     axes.set_xscale("log")
     axes.set_xlim(low, high)
     ticks = [t for t in MOMENTS if low <= t <= high]
-    _label(axes.xaxis, ticks, [_duration(t) for t in ticks])
+    _label(axes.xaxis, ticks, [MOMENTS[t] for t in ticks])
     axes.set_xlabel("training time")
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 60:
-        return f"{seconds:.0f} s"
-    if seconds < 3600:
-        return f"{seconds / 60:.0f} min"
-    return f"{seconds / 3600:.3g} h"

@@ -5,15 +5,17 @@ from __future__ import annotations
 import json
 import math
 import os
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
+from typing import Any
 
 from pacbound.errors import FileError
 from pacbound.files import write_whole
 
-__all__ = ["EpochRecord", "TrainingLog", "log_path"]
+__all__ = ["LAYERED", "EpochRecord", "TrainingLog", "log_path", "parse_line"]
 
-LARGEST = 2**53
+LARGEST = 2**53  # epochs
+LAYERED = ("prior_variances", "lipschitz")  # a number for each group
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,9 @@ class EpochRecord:
     beta: float | None = None
     bound_error: float = 0.0  # what a standard error of the sampled risk adds to the bound
     prior_seconds: float = 0.0  # that learning the prior took before; not counted in `seconds`
+
+
+FIGURES = {field.name for field in fields(EpochRecord)} - {"epoch", "phase"}
 
 
 def log_path(checkpoint: Path) -> Path:
@@ -72,34 +77,55 @@ class TrainingLog:
         if not self.path.is_file():
             return []
         records = []
-        for line in self.path.read_text(encoding="utf-8", errors="replace").splitlines():
+        for line in self.path.read_bytes().splitlines():
             try:
-                record = EpochRecord(**json.loads(line))
-            except (ValueError, TypeError, RecursionError):
+                figures = parse_line(line, str(self.path))
+                records.append(EpochRecord(**figures))
+            except (FileError, TypeError):
                 break  # a line cut short by a kill: it and what follows are made again
-            if not _sound(record):
-                break
-            records.append(record)
+            if any(value is None and name != "beta" for name, value in figures.items()):
+                return records[:-1]
         return records
 
 
-def _sound(record: EpochRecord) -> bool:
-    """Whether its figures are numbers: a file may have anything in their places."""
-    texts, lists = {"phase"}, {"prior_variances", "lipschitz"}
-    for name, value in vars(record).items():
-        if name in texts:
-            fits = isinstance(value, str)
-        elif name in lists:
-            fits = isinstance(value, list) and all(map(_is_number, value))
-        elif name == "beta" and value is None:
-            fits = True
-        else:
-            fits = _is_number(value)
-        if not fits:
-            return False
-    return type(record.epoch) is int and 0 <= record.seconds < math.inf
+def parse_line(line: bytes, where: str) -> dict[str, Any]:
+    """What a line says, as far as it says it; FileError, with the place, for what is no log.
+
+    A file may have anything in the place of a number. Numbers become floats, with infinity for
+    integers that no float can hold.
+    """
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise FileError(f"{where}: not JSON, so not a training log ({error})") from error
+    if not isinstance(record, dict):
+        raise FileError(f"{where}: not an object, so not a training log")
+    epoch, phase = record.get("epoch"), record.get("phase", "bound")
+    if type(epoch) is not int or not 0 <= epoch < LARGEST or not isinstance(phase, str):
+        raise FileError(f"{where}: no epoch and its phase, so not a training log")
+    for name in FIGURES & record.keys():
+        parse = _numbers if name in LAYERED else _number
+        record[name] = parse(record[name], f"{where}: {name}")
+    for name in ("seconds", "prior_seconds"):
+        if not 0 <= (record.get(name) or 0.0) < math.inf:
+            raise FileError(f"{where}: seconds must be a number from 0")
+    return record
 
 
-def _is_number(value: object) -> bool:
-    """That arithmetic with floats can take: whole ones may have any number of digits."""
-    return type(value) is float or (type(value) is int and abs(value) < LARGEST)
+def _number(value: Any, what: str) -> float | None:
+    if value is None:
+        return None
+    if type(value) not in (int, float):
+        raise FileError(f"{what} must be a number, not {str(value)[:40]!r}")
+    try:
+        return float(value)
+    except OverflowError:
+        return math.copysign(math.inf, value)
+
+
+def _numbers(value: Any, what: str) -> list[float | None] | None:
+    if value is None:
+        return None
+    if not isinstance(value, list):
+        raise FileError(f"{what} must be a list of numbers, not {str(value)[:40]!r}")
+    return [_number(item, what) for item in value]

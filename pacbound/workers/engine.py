@@ -1,15 +1,16 @@
-"""What chunks of work and the engines that do them have in common, and the simplest engine."""
+"""What back ends have in common, and the simplest of them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol
 
-import torch
-
 from pacbound.memory import keeping_memory
+from pacbound.workers.jobs import Events, FolderJob, LocalJobs, Running
 
 __all__ = ["Chunk", "Engine", "Here", "Work", "bundles", "single_threaded"]
+
+# torch is imported when a chunk is done: what only starts jobs does without it.
 
 Chunk = Callable[[int], Any]
 MOST_IN_BUNDLE = 64
@@ -34,14 +35,26 @@ class Work(Protocol):
 
 
 class Engine(Protocol):
-    """Does chunks, in any order and any number of times, with the same results everywhere."""
+    """Where work is done: short chunks of one computation, or long jobs that keep files."""
+
+    @property
+    def count(self) -> int:
+        """How many chunks or jobs can be done at the same time."""
 
     def results(self, work: Work, numbers: Sequence[int]) -> Iterator[tuple[int, Any]]:
-        """Each number and its result, as they come."""
+        """Each number and its result, as they come.
+
+        Chunks are done in any order and any number of times, with the same results everywhere.
+        """
+
+    def begin(self, key: str, job: FolderJob, events: Events) -> Running:
+        """Start a job; its events come with this key."""
 
 
-class Here:
+class Here(LocalJobs):
     """One chunk after the other, in this process."""
+
+    count = 1
 
     def results(self, work: Work, numbers: Sequence[int]) -> Iterator[tuple[int, Any]]:
         chunk = single_threaded(work.begin())
@@ -56,6 +69,7 @@ def single_threaded(chunk: Chunk) -> Chunk:
     Sums are rounded in another order with other numbers of threads, and a result must not depend
     on who computes it.
     """
+    import torch
 
     def alone(number: int) -> Any:
         threads = torch.get_num_threads()

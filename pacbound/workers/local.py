@@ -1,4 +1,8 @@
-"""Chunks in processes on this machine."""
+"""Chunks in processes on this machine.
+
+With `concurrent.futures` or loky a worker that is killed would end the whole pool, and workers
+of the former outlive a parent that is killed.
+"""
 
 from __future__ import annotations
 
@@ -10,16 +14,15 @@ import time
 import traceback
 from collections import deque
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import IO, Any
 
-import torch
-
 from pacbound.errors import PacboundError, WorkerError
 from pacbound.workers.child import Child, Event, Orders, Send, in_one_line
 from pacbound.workers.engine import Chunk, Here, Work, bundles, single_threaded
+from pacbound.workers.jobs import LocalJobs
 
 __all__ = ["LocalProcesses"]
 
@@ -59,6 +62,8 @@ def _no_work(number: int) -> Any:
 
 def _read(path: str) -> Work:
     """From the memory that all workers share. The parent wrote it, so it may be any object."""
+    import torch
+
     work: Work = torch.load(path, mmap=True, weights_only=False)
     return work
 
@@ -68,6 +73,8 @@ class _CannotBeShared(Exception):
 
 
 def _write(work: Work, stream: IO[bytes]) -> None:
+    import torch
+
     try:
         torch.save(work, stream)
     except (pickle.PicklingError, AttributeError, TypeError) as error:
@@ -98,7 +105,7 @@ class _Worker:
     given: deque[list[int]] = field(default_factory=deque)  # bundles, the one at work first
 
 
-class LocalProcesses:
+class LocalProcesses(LocalJobs, AbstractContextManager["LocalProcesses"]):
     """So many processes of one thread each, which live until this is closed.
 
     A worker that is killed is replaced, and what it had not finished is done again. What is done in
@@ -116,9 +123,6 @@ class LocalProcesses:
         self._started = 0
         self._serial = 0  # of the work
         self._deaths = 0  # since the last result
-
-    def __enter__(self) -> LocalProcesses:
-        return self
 
     def __exit__(
         self,

@@ -12,15 +12,15 @@ import pytest
 from click.testing import CliRunner, Result
 from refusals import refused
 
-from pacbound.bandit.play import play
-from pacbound.bandit.problem import Problem
-from pacbound.bandit.problems import load_problem
-from pacbound.bandit.recipes import agent_settings
-from pacbound.tables import table_named
-from pacbound.tables.bandit import cell as cells
-from pacbound.tables.bandit.cell import BanditCell
-from pacbound.tables.place import Place
-from pacbound.tables.selection import Selection
+from pacbound.experiments.bandit import cell as cells
+from pacbound.experiments.bandit.cell import BanditCell
+from pacbound.experiments.bandit.play import play
+from pacbound.experiments.bandit.problem import Problem
+from pacbound.experiments.bandit.problems import load_problem
+from pacbound.experiments.bandit.recipes import agent_settings
+from pacbound.experiments.tables import table_named
+from pacbound.experiments.tables.place import Place
+from pacbound.experiments.tables.selection import Selection
 from pacbound_cli import cli
 
 QUICK = {"hidden": 8, "minibatches": 5, "batch": 16, "learning_rate": 0.01}
@@ -104,7 +104,7 @@ def test_a_failing_run(bandit_file: Path, tmp_path: Path) -> None:
     words = ["bandit", bandit_file, "--agent", "greedy", "--seeds", "1", *SET]
     words += ["--set", "learning_rate=1e30", "--folder", tmp_path]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("pacbound.tables.pool.Pool.probe", lambda pool, watcher: None)
+        patch.setattr("pacbound.experiments.tables.pool.Pool.probe", lambda pool, watcher: None)
         result = run(*words, "--plot", tmp_path / "a.svg")
     assert result.exit_code == 1, result.output
     assert "small-greedy-0: failed: training diverged" in result.stderr

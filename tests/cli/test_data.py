@@ -11,9 +11,11 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from pacbound.data import catalogue, raw_catalogue
-from pacbound.data.entry import CanonicalFile, Entry, RawEntry
+from pacbound.data import catalogue
+from pacbound.data.entry import CanonicalFile, Entry
 from pacbound.data.idx import IMAGES_LABELS, encode_idx, idx_dataset
+from pacbound.experiments.bandit.problems import problem_files
+from pacbound.experiments.bandit.problems.entry import RawEntry
 from pacbound_cli.data import data
 from pacbound_cli.errors import OneLineErrors
 
@@ -76,7 +78,7 @@ def test_add_says_what_is_missing_then_get_succeeds(run, tmp_path):
 def test_the_files_of_a_bandit_problem_are_listed_added_and_got(run, tmp_path, monkeypatch):
     content = b"1 2 3"
     file = CanonicalFile("table", len(content), hashlib.sha256(content).hexdigest())
-    monkeypatch.setitem(raw_catalogue(), "game", RawEntry("game", "a game", 77, (file,), ()))
+    monkeypatch.setitem(problem_files(), "game", RawEntry("game", "a game", 77, (file,), ()))
     assert "pacbound data add game FILE…" in run("get", "game").stderr
     (tmp_path / "mine").write_bytes(content)
     assert "game: complete" in run("add", "game", tmp_path / "mine").stdout

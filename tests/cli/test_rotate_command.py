@@ -12,8 +12,8 @@ from click.testing import CliRunner, Result
 from refusals import refused
 
 from pacbound.data import Dataset
+from pacbound.experiments.rotation.rotation import rotated
 from pacbound.predict import Predictor
-from pacbound.predict.rotation import rotated
 from pacbound.recipes import Settings
 from pacbound.training.loop import train
 from pacbound_cli import cli

@@ -10,8 +10,8 @@ import pytest
 from click.testing import CliRunner, Result
 from refusals import refused
 
-from pacbound.simulation import simulate
-from pacbound.simulation.outcome import Outcome, Simulation
+from pacbound.experiments.simulation import simulate
+from pacbound.experiments.simulation.outcome import Outcome, Simulation
 from pacbound_cli import cli
 
 SMALL = ["--shapes", "2x3,2x2,2x2x2", "--trials", 3, "--starts", 2]
@@ -71,7 +71,7 @@ def test_families_out_of_order_are_told(monkeypatch: pytest.MonkeyPatch) -> None
         True,
     )
     wrong = Simulation(2, 0, 1, (outcome,))
-    monkeypatch.setattr("pacbound.simulation.simulate", lambda *arguments: wrong)
+    monkeypatch.setattr("pacbound.experiments.simulation.simulate", lambda *arguments: wrong)
     result = run("--shapes", "2x2")
     assert result.exit_code == 1
     assert "1 of 2 trials" in result.stdout
@@ -82,7 +82,7 @@ def test_an_interrupt_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyP
     def interrupted(*arguments: object) -> Simulation:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("pacbound.simulation.simulate", interrupted)
+    monkeypatch.setattr("pacbound.experiments.simulation.simulate", interrupted)
     result = run(*SMALL, "-o", tmp_path)
     assert result.exit_code == 130
     assert result.stderr == "stopped; nothing was written\n"

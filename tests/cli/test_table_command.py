@@ -47,7 +47,7 @@ def small(tiny_file: Path, tmp_path_factory: pytest.TempPathFactory) -> list[str
 @pytest.fixture
 def no_probe(monkeypatch: pytest.MonkeyPatch) -> None:
     """Spares a test the child process that measures the speed."""
-    monkeypatch.setattr("pacbound.tables.pool.Pool.probe", lambda pool, watcher: None)
+    monkeypatch.setattr("pacbound.experiments.tables.pool.Pool.probe", lambda pool, watcher: None)
 
 
 def folders(options: list[str]) -> dict[str, Path]:
@@ -67,7 +67,7 @@ def without_times(certificate: Path) -> dict[str, Any]:
 
 
 def test_a_cell_has_a_checkpoint_a_log_and_a_certificate(small: list[str]) -> None:
-    from pacbound.tables.trained import CHECKPOINT, LOG
+    from pacbound.experiments.tables.trained import CHECKPOINT, LOG
     from pacbound.training.log import log_path
 
     assert sorted(folders(small)) == ["mlp-600-catoni-diag", "mlp-600-diag"]
@@ -180,8 +180,8 @@ def test_another_certification_does_not_train_again(
 
 
 def test_other_data_in_the_same_file_is_another_cell(tiny_file: Path, tmp_path: Path) -> None:
-    from pacbound.tables import table_named
-    from pacbound.tables.cell import Selection
+    from pacbound.experiments.tables import table_named
+    from pacbound.experiments.tables.cell import Selection
 
     file = tmp_path / "mine.npz"
     digests = set()
@@ -273,8 +273,8 @@ def test_kill_minus_nine_in_the_middle_of_training(small: list[str], tmp_path: P
 
 
 def test_certification_defaults_are_those_of_certify() -> None:
+    from pacbound.experiments.pac_bayes.cell import Certification
     from pacbound.predictors.issuing import Request
-    from pacbound.tables.pac_bayes.cell import Certification
 
     mine = Certification().request("")
     assert mine == Request(delta=mine.delta)

@@ -13,13 +13,13 @@ from pathlib import Path
 import pytest
 from fault_commands import TRAIN, run
 
-from pacbound.bandit import play as playing
-from pacbound.bandit.recipes import agent_settings
-from pacbound.tables.bandit import cell as bandit_cell
-from pacbound.tables.bandit.cell import PLAYING, REACHED, BanditCell
-from pacbound.tables.costs import Costs
-from pacbound.tables.jobs import RunCell
-from pacbound.tables.place import Place
+from pacbound.experiments.bandit import cell as bandit_cell
+from pacbound.experiments.bandit import play as playing
+from pacbound.experiments.bandit.cell import PLAYING, REACHED, BanditCell
+from pacbound.experiments.bandit.recipes import agent_settings
+from pacbound.experiments.tables.costs import Costs
+from pacbound.experiments.tables.jobs import RunCell
+from pacbound.experiments.tables.place import Place
 from pacbound.training.log import TrainingLog
 
 NOW = 2_000_000_000

@@ -14,13 +14,13 @@ import pytest
 from fault_commands import TRAIN, run, said
 from stand_in_source import FolderSource, fetch_whole
 
-from pacbound.bandit.play import play
-from pacbound.bandit.problems import load_problem
-from pacbound.bandit.recipes import agent_settings
 from pacbound.data.entry import Entry
-from pacbound.tables.bandit.cell import STATE, BanditCell
-from pacbound.tables.jobs import RunCell
-from pacbound.tables.place import Place
+from pacbound.experiments.bandit.cell import STATE, BanditCell
+from pacbound.experiments.bandit.play import play
+from pacbound.experiments.bandit.problems import load_problem
+from pacbound.experiments.bandit.recipes import agent_settings
+from pacbound.experiments.tables.jobs import RunCell
+from pacbound.experiments.tables.place import Place
 
 Damage = Callable[[Path], None]
 

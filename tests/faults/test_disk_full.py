@@ -11,16 +11,16 @@ from typing import Any
 import pytest
 from fault_commands import TRAIN, run, said
 
-from pacbound.bandit.recipes import agent_settings
 from pacbound.data import Dataset
 from pacbound.data.entry import Entry
 from pacbound.errors import PacboundError
+from pacbound.experiments.bandit.cell import BanditCell
+from pacbound.experiments.bandit.recipes import agent_settings
+from pacbound.experiments.pac_bayes.cell import Certification, PacBayesCell
+from pacbound.experiments.tables.cell import Cell
+from pacbound.experiments.tables.jobs import RunCell
+from pacbound.experiments.tables.place import Place
 from pacbound.recipes import Settings, recipe
-from pacbound.tables.bandit.cell import BanditCell
-from pacbound.tables.cell import Cell
-from pacbound.tables.jobs import RunCell
-from pacbound.tables.pac_bayes.cell import Certification, PacBayesCell
-from pacbound.tables.place import Place
 from pacbound.training.checkpoints import Checkpoint
 from pacbound.training.loop import train
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from killing import CASES, Case, Files, make_inputs, survive
 
+from pacbound.experiments.tables.place import Place
 from pacbound.files import write_whole
-from pacbound.tables.place import Place
 
 KILLS = 2
 

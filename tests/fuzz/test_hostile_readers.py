@@ -24,15 +24,15 @@ from fuzzed_checkpoints import tiny_checkpoints, tiny_dataset
 from mutations import damaged_bytes
 from test_hostile_files import GIB, limited, npy, npz
 
-from pacbound.bandit.play import UnreadableState, play
-from pacbound.bandit.problem import Problem
-from pacbound.bandit.settings import AgentSettings
-from pacbound.data import raw_catalogue
 from pacbound.data.png import decode_png
-from pacbound.data.rda import decode_data_frame
 from pacbound.data.sources import SourceFailed
 from pacbound.data.sources.apt import AptPackage
 from pacbound.errors import PacboundError
+from pacbound.experiments.bandit.play import UnreadableState, play
+from pacbound.experiments.bandit.problem import Problem
+from pacbound.experiments.bandit.problems import problem_files
+from pacbound.experiments.bandit.rda import decode_data_frame
+from pacbound.experiments.bandit.settings import AgentSettings
 from pacbound.networks.digests import tensors_digest
 from pacbound.predictors.export import description_path, export_network, load_exported
 from pacbound.predictors.issuing import Request, certify
@@ -79,7 +79,7 @@ def test_damaged_pictures() -> None:
 MEMORY = """
 import lzma, struct, sys, zlib
 from pacbound.data.png import decode_png
-from pacbound.data.rda import decode_data_frame
+from pacbound.experiments.bandit.rda import decode_data_frame
 from pacbound.data.sources import SourceFailed
 kind, content = sys.argv[1], open(sys.argv[2], "rb").read()
 read = {"png": lambda: decode_png(content, "made", 10_240_000),
@@ -154,7 +154,7 @@ def test_damaged_workspaces() -> None:
     ids=["no rows", "NaN", "large", "codes", "no columns"],
 )
 def test_tables_that_are_not_the_shuttles(plain: bytes) -> None:
-    (source,) = (s for s in raw_catalogue()["statlog"].sources if isinstance(s, AptPackage))
+    (source,) = (s for s in problem_files()["statlog"].sources if isinstance(s, AptPackage))
     (member,) = source.members
     try:
         assert source.decode({member: lzma.compress(plain)})["shuttle.trn"] == b""

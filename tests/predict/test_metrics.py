@@ -12,12 +12,17 @@ from scipy.special import rel_entr
 from scipy.stats import entropy as scipy_entropy
 from scipy.stats import mannwhitneyu
 
-from pacbound.predict.accuracy import accuracy
-from pacbound.predict.auroc import auroc
-from pacbound.predict.brier import brier_score
-from pacbound.predict.calibration import BINS, expected_calibration_error, reliability
-from pacbound.predict.entropy import Entropies, entropy
-from pacbound.predict.log_likelihood import negative_log_likelihood
+from pacbound.predict.metrics import (
+    BINS,
+    Entropies,
+    accuracy,
+    auroc,
+    brier_score,
+    entropy,
+    expected_calibration_error,
+    negative_log_likelihood,
+    reliability,
+)
 
 
 def drawn(seed: int, n: int = 300, classes: int = 4) -> tuple[np.ndarray, np.ndarray]:

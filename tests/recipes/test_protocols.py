@@ -8,9 +8,9 @@ import pytest
 import yaml
 
 from pacbound.errors import PacboundError
+from pacbound.experiments.pac_bayes.table import NETWORKS
 from pacbound.posteriors import POSTERIORS
 from pacbound.recipes import Settings, parse_override, recipe, recipe_names, recipe_text
-from pacbound.tables.pac_bayes import NETWORKS
 
 NOISY = [name for name, kind in POSTERIORS.items() if kind.has_noise]
 

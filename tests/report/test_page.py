@@ -31,6 +31,7 @@ from page_cases import (
 from pacbound.certificate.format import Certificate
 from pacbound.errors import PacboundError
 from pacbound.printable import LONGEST, printable
+from pacbound.report.amounts import percent_up
 from pacbound.report.explanation import claim_line, explain
 from pacbound.report.ledger import ledger_lines
 from pacbound.report.page import Entry, document, gather, read_entry, summarise
@@ -41,7 +42,6 @@ from pacbound.report.page.curves import HEIGHT, WIDTH, curves
 from pacbound.report.page.entry import Verified
 from pacbound.report.page.interval_bar import interval_bar
 from pacbound.report.page.waterfall import SHARE, SLIVER, waterfall
-from pacbound.report.percent import percent_up
 from pacbound.report.terms import principal, terms
 from pacbound.report.training_log import read_training_log
 

@@ -74,7 +74,7 @@ def test_an_error_in_the_work_is_told(fault: str, error: type[Exception], addres
 
 
 def test_no_scheduler_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pacbound.workers.cluster.PATIENCE", 0.5)
+    monkeypatch.setattr("pacbound.workers.scheduler.PATIENCE", 0.5)
     with pytest.raises(PacboundError, match=r"no Dask scheduler answers at tcp://127\.0\.0\.1:9"):
         DaskCluster("tcp://127.0.0.1:9")
     with pytest.raises(PacboundError, match="no Dask scheduler"):
@@ -82,7 +82,7 @@ def test_no_scheduler_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_other_versions_are_refused(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pacbound.workers.cluster.__version__", "another")  # here, not there
+    monkeypatch.setattr("pacbound.workers.scheduler.__version__", "another")  # here, not there
     with pytest.raises(
         PacboundError, match=r"a worker of the Dask cluster has pacbound \S+, torch"
     ):

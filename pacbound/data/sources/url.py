@@ -1,4 +1,8 @@
-"""Public addresses of the canonical files."""
+"""Public addresses of the canonical files.
+
+The standard library is enough: pooch would bring requests, and know neither a limit of size nor
+that on a closed network the next kind of source is to be tried at once.
+"""
 
 from __future__ import annotations
 

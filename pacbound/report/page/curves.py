@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 
 from markupsafe import Markup
 
+from pacbound.report.amounts import duration
 from pacbound.report.page.axis import Axis, axis
-from pacbound.report.page.numbers import duration, grouped
+from pacbound.report.page.numbers import grouped
 from pacbound.report.training_log import TrainingLog
 
 __all__ = ["curves"]

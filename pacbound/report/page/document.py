@@ -16,6 +16,7 @@ from markupsafe import Markup
 
 from pacbound import __version__
 from pacbound.printable import printable
+from pacbound.report.amounts import duration, percent, percent_up
 from pacbound.report.ledger import ledger_lines
 from pacbound.report.page import comparison
 from pacbound.report.page.claim_bar import claim_bar
@@ -23,12 +24,11 @@ from pacbound.report.page.columns import COLUMNS, FILTERS
 from pacbound.report.page.curves import curves
 from pacbound.report.page.entry import Entry
 from pacbound.report.page.interval_bar import interval_bar
-from pacbound.report.page.numbers import compact, duration, grouped, percent
+from pacbound.report.page.numbers import compact, grouped
 from pacbound.report.page.policy import content_policy, read_part
 from pacbound.report.page.provenance import check_command, delta_shares, provenance
 from pacbound.report.page.summary import Summary, summarise
 from pacbound.report.page.waterfall import waterfall
-from pacbound.report.percent import percent_up
 
 __all__ = ["document"]
 

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
+from pacbound.report.amounts import percent_up
 from pacbound.report.page.axis import Axis, axis
-from pacbound.report.percent import percent_up
 from pacbound.report.terms import Term
 
 __all__ = ["waterfall"]

@@ -1,0 +1,69 @@
+"""What every agent offers."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pacbound.experiments.bandit.settings import AgentSettings
+from pacbound.experiments.bandit.stream import State, Stream
+from pacbound.seeds import derive
+
+__all__ = ["Agent", "Arms", "Contexts", "Rewards"]
+
+Contexts: TypeAlias = NDArray[np.float32]  # (n, size)
+Arms: TypeAlias = NDArray[np.int64]  # (n,)
+Rewards: TypeAlias = NDArray[np.float32]  # (n,)
+
+
+class Agent(ABC):
+    """Chooses arms, and learns from what they pay.
+
+    Its whole state is what it `remember`s, which the play loop can tell it again, and what
+    `state` returns.
+
+    Arguments:
+        size: The length of a context.
+        arms: How many there are.
+        settings: Hyper-parameters.
+        seed: A derived seed; it determines all that is random about the agent.
+    """
+
+    def __init__(self, size: int, arms: int, settings: AgentSettings, seed: str) -> None:
+        self.size = size
+        self.arms = arms
+        self.settings = settings
+        self.stream = Stream(derive("agent", seed))
+
+    @property
+    def block(self) -> int:
+        """How many contexts may be chosen at once between observations."""
+        return self.settings.train_every
+
+    @abstractmethod
+    def choose(self, contexts: Contexts) -> Arms:
+        """An arm for every context, each from an independent draw of what is uncertain."""
+
+    def remember(  # noqa: B027 - an agent that never looks back has nothing to keep
+        self, contexts: Contexts, arms: Arms, rewards: Rewards
+    ) -> None:
+        """Keep observations for later trainings, without learning from them now."""
+
+    def observe(self, contexts: Contexts, arms: Arms, rewards: Rewards) -> None:
+        """Be told what the pulled arms paid."""
+        self.remember(contexts, arms, rewards)
+
+    def train(self) -> None:  # noqa: B027 - not every agent has a network
+        """Learn from all that is remembered; called every `train_every` contexts."""
+
+    def state(self) -> State:
+        """Everything but the observations that a run needs to continue exactly: arrays."""
+        return self.stream.state()
+
+    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Continue from there, once the observations so far have been remembered."""
+        self.stream.restore(state)

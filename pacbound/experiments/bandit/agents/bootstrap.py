@@ -1,0 +1,70 @@
+"""Bootstrap: a small ensemble of networks, each of which has seen a part of the data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pacbound.experiments.bandit.agents.base import Agent, Arms, Contexts, Rewards
+from pacbound.experiments.bandit.memory import Memory
+from pacbound.experiments.bandit.network import RewardNetwork
+from pacbound.experiments.bandit.settings import AgentSettings
+from pacbound.experiments.bandit.stream import State, Stream, prefixed, under
+from pacbound.seeds import derive
+
+__all__ = ["Bootstrap"]
+
+
+class Bootstrap(Agent):
+    """For every context a member is drawn, and the arm it likes best is pulled.
+
+    I. Osband, C. Blundell, A. Pritzel and B. Van Roy, "Deep exploration via bootstrapped DQN"
+    (2016): members start from different weights, and each sees an observation with a given
+    probability.
+    """
+
+    def __init__(self, size: int, arms: int, settings: AgentSettings, seed: str) -> None:
+        super().__init__(size, arms, settings, seed)
+        # A stream of its own: told the same observations again, members keep the same ones.
+        self._kept = Stream(derive("bootstrap", seed))
+        self.memories = [
+            Memory(size, settings.context_scale, settings.reward_scale)
+            for _ in range(settings.members)
+        ]
+        self.networks = [
+            RewardNetwork(size, arms, "point", settings, derive("member", seed, i))
+            for i in range(settings.members)
+        ]
+
+    def choose(self, contexts: Contexts) -> Arms:
+        inputs = self.memories[0].as_inputs(contexts)
+        members = self.stream.generator.integers(len(self.networks), size=len(contexts))
+        outputs = np.stack([network.predict(inputs) for network in self.networks])
+        best: Arms = np.argmax(outputs[members, np.arange(len(contexts))], axis=1)
+        return best
+
+    def remember(self, contexts: Contexts, arms: Arms, rewards: Rewards) -> None:
+        chances = self._kept.generator.random((len(arms), len(self.memories)))
+        for memory, chance in zip(self.memories, chances.T, strict=True):
+            kept = chance < self.settings.share
+            # An empty memory could not be trained on, so the first observation is everybody's.
+            kept[:1] |= memory.count == 0
+            memory.add(contexts[kept], arms[kept], rewards[kept])
+
+    def train(self) -> None:
+        for network, memory in zip(self.networks, self.memories, strict=True):
+            network.train(memory)
+
+    def state(self) -> State:
+        state = prefixed("agent", super().state())
+        for i, network in enumerate(self.networks):
+            state |= prefixed(f"member {i}", network.state())
+        return state
+
+    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
+        super().restore(under("agent", state))
+        for i, network in enumerate(self.networks):
+            network.restore(under(f"member {i}", state))

@@ -1,0 +1,56 @@
+"""Linear: Thompson sampling from Bayesian linear regressions of the rewards on the context."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pacbound.experiments.bandit.agents.base import Agent, Arms, Contexts, Rewards
+from pacbound.experiments.bandit.regression import BayesianRegression
+from pacbound.experiments.bandit.settings import AgentSettings
+from pacbound.experiments.bandit.stream import State, prefixed, under
+
+__all__ = ["Linear"]
+
+
+class Linear(Agent):
+    """One regression for each arm, with an intercept; exact after every observation.
+
+    C. Riquelme, G. Tucker and J. Snoek, "Deep Bayesian bandits showdown" (2018): LinFullPost.
+    """
+
+    def __init__(self, size: int, arms: int, settings: AgentSettings, seed: str) -> None:
+        super().__init__(size, arms, settings, seed)
+        self.regression = BayesianRegression(size + 1, arms, settings)
+
+    @property
+    def block(self) -> int:
+        return 1
+
+    def choose(self, contexts: Contexts) -> Arms:
+        best: Arms = np.argmax(self.regression.sample(_with_one(contexts), self.stream), axis=1)
+        return best
+
+    def observe(self, contexts: Contexts, arms: Arms, rewards: Rewards) -> None:
+        for x, arm, reward in zip(_with_one(contexts), arms, rewards, strict=True):
+            self.regression.update(x, int(arm), float(reward))
+
+    def train(self) -> None:
+        self.regression.refresh()
+
+    def state(self) -> State:
+        return {
+            **prefixed("agent", super().state()),
+            **prefixed("regression", self.regression.state()),
+        }
+
+    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
+        super().restore(under("agent", state))
+        self.regression.restore(under("regression", state))
+
+
+def _with_one(contexts: Contexts) -> NDArray[np.float64]:
+    return np.hstack([contexts, np.ones((len(contexts), 1))])

@@ -1,0 +1,14 @@
+"""Uniform: any arm, the unit that regret is measured in."""
+
+from __future__ import annotations
+
+from pacbound.experiments.bandit.agents.base import Agent, Arms, Contexts
+
+__all__ = ["Uniform"]
+
+
+class Uniform(Agent):
+    """Every arm with the same probability."""
+
+    def choose(self, contexts: Contexts) -> Arms:
+        return self.stream.generator.integers(self.arms, size=len(contexts))

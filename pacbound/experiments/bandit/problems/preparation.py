@@ -1,0 +1,37 @@
+"""From the columns of a table to contexts, and from classes to rewards."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pacbound.experiments.bandit.problem import Problem
+
+__all__ = ["classification", "one_hot", "z_scores"]
+
+
+def one_hot(columns: Sequence[NDArray[np.str_]]) -> NDArray[np.float32]:
+    """Column by column, an indicator for each category, in alphabetical order."""
+    return np.hstack([np.equal.outer(column, np.unique(column)) for column in columns]).astype(
+        np.float32
+    )
+
+
+def z_scores(values: NDArray[np.float64]) -> NDArray[np.float32]:
+    """Columns with mean 0 and deviation 1; a constant column becomes 0."""
+    centred = values - values.mean(0)
+    # Told by its range: rounding alone can give a constant column a deviation.
+    constant = values.min(0) == values.max(0)
+    centred[:, constant] = 0
+    scores: NDArray[np.float64] = centred / np.where(constant, 1, values.std(0))
+    return scores.astype(np.float32)
+
+
+def classification(
+    name: str, inputs: NDArray[np.float64], labels: NDArray[np.int64], arms: int
+) -> Problem:
+    """Guess the class: the right arm pays 1, every other 0. Inputs are z-scored."""
+    rewards = np.equal.outer(labels, np.arange(arms)).astype(np.float32)
+    return Problem(name, z_scores(inputs), rewards, np.ones(len(labels)))

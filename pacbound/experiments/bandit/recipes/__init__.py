@@ -1,0 +1,72 @@
+"""The agents' hyper-parameters by protocol, problem and agent: one YAML file for all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import yaml
+
+from pacbound.errors import SettingError, unknown_name
+from pacbound.experiments.bandit.agents import AGENTS
+from pacbound.experiments.bandit.settings import AgentSettings
+
+__all__ = ["PROTOCOLS", "TUNED", "UNTUNED", "agent_settings"]
+
+TUNED, UNTUNED = "tuned", "untuned"
+PROTOCOLS = (TUNED, UNTUNED)
+EVERY = "every"  # agent
+CHOSEN = {  # in these runs differ, so they are chosen and not set
+    "problem": "the argument of bandit, or --problem of table",
+    "agent": "--agent",
+    "seed": "--seeds and --first-seed",
+    "seeds": "--seeds",
+    "steps": "--steps",
+    "protocol": "--protocol, or the table",
+}
+
+
+def agent_settings(
+    agent: str,
+    problem: str,
+    protocol: str = TUNED,
+    overrides: Mapping[str, Any] | None = None,
+) -> AgentSettings:
+    """What an agent plays a problem with.
+
+    A problem that goes by no name of ours, a user's file, gets what the agent has everywhere.
+
+    Example:
+        >>> agent_settings("diag", "statlog", "untuned").learning_rate
+        0.0001
+    """
+    if agent not in AGENTS:
+        raise unknown_name("agent", agent, AGENTS)
+    if protocol not in PROTOCOLS:
+        raise unknown_name("protocol", protocol, PROTOCOLS)
+    given = dict(overrides or {})
+    for name, option in CHOSEN.items():
+        if name in given:
+            raise SettingError(f"{name} is no setting of an agent; choose it with {option}")
+    values = _protocols()[protocol]
+    there = values["problems"].get(problem, {})
+    return AgentSettings.from_mapping(
+        {
+            **values[EVERY],
+            **values["agents"].get(agent, {}),
+            **there.get(EVERY, {}),
+            **there.get(agent, {}),
+            **given,
+        }
+    )
+
+
+@cache
+def _protocols() -> dict[str, Any]:
+    text = (files("pacbound.experiments.bandit.recipes") / "agents.yaml").read_text(
+        encoding="utf-8"
+    )
+    found: dict[str, Any] = yaml.safe_load(text)
+    return found

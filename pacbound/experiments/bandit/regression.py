@@ -1,0 +1,114 @@
+"""Bayesian linear regression of every arm's reward, with unknown noise."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pacbound.experiments.bandit.settings import AgentSettings
+from pacbound.experiments.bandit.stream import State, Stream
+
+__all__ = ["BayesianRegression"]
+
+Array = NDArray[np.float64]
+
+
+class BayesianRegression:
+    """For each arm r = xᵀw + N(0, s²), with the conjugate prior of w and s² together:
+    s² ~ InverseGamma(a0, b0) and w | s² ~ N(0, s²/λ I).
+
+    The posterior is exact and of the same form (C. Bishop, "Pattern recognition and machine
+    learning" (2006), exercise 3.12), with precision P = λI + XᵀX in units of the noise.
+
+    Arguments:
+        size: The length of x.
+        arms: The number of regressions.
+        settings: λ, a0 and b0.
+    """
+
+    def __init__(self, size: int, arms: int, settings: AgentSettings) -> None:
+        self.settings = settings
+        self.precision = np.empty((arms, size, size))
+        self.covariance = np.empty((arms, size, size))  # P⁻¹
+        self.moment = np.empty((arms, size))  # Xᵀr
+        self.mean = np.empty((arms, size))  # P⁻¹Xᵀr
+        self.squares = np.empty(arms)  # Σ r²
+        self.counts = np.empty(arms)
+        self.reset()
+
+    def reset(self) -> None:
+        """The prior."""
+        identity = np.eye(self.precision.shape[-1])
+        self.precision[:] = self.settings.ridge * identity
+        self.covariance[:] = identity / self.settings.ridge
+        for total in (self.moment, self.mean, self.squares, self.counts):
+            total[:] = 0
+
+    def update(self, x: NDArray[Any], arm: int, reward: float) -> None:
+        """One more observation, by the Sherman–Morrison formula."""
+        x = x.astype(np.float64)
+        self._count(arm, np.outer(x, x), x * reward, reward**2, 1)
+        covariance = self.covariance[arm]
+        column = covariance @ x
+        covariance -= np.outer(column, column / (1 + x @ column))
+        self.mean[arm] = covariance @ self.moment[arm]
+
+    def fit(self, inputs: NDArray[Any], arms: NDArray[np.int64], rewards: NDArray[Any]) -> None:
+        """The posterior of all these observations and no others."""
+        self.reset()
+        for arm in np.unique(arms):
+            # In float32 the rounding of large features could outweigh λ.
+            x, r = (values[arms == arm].astype(np.float64) for values in (inputs, rewards))
+            self._count(arm, x.T @ x, x.T @ r, float(r @ r), len(r))
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Invert the precisions anew: the errors of many small updates go."""
+        inverse = np.linalg.inv(self.precision)
+        self.covariance[:] = (inverse + inverse.transpose(0, 2, 1)) / 2
+        self.mean[:] = np.matmul(self.covariance, self.moment[:, :, None])[:, :, 0]
+
+    def gamma(self) -> tuple[Array, Array]:
+        """a and b of every arm's noise s² ~ InverseGamma(a, b)."""
+        explained = (self.moment * self.mean).sum(1)
+        residual = np.maximum(self.squares - explained, 0)
+        return self.settings.gamma_shape + self.counts / 2, self.settings.gamma_rate + residual / 2
+
+    def sample(self, inputs: NDArray[Any], stream: Stream) -> Array:
+        """xᵀw for every row and arm, (n, arms), each with its own draw of w and s².
+
+        Given s², xᵀw is normal with variance s² xᵀP⁻¹x: w itself need not be drawn.
+        """
+        x = inputs.astype(np.float64)
+        shape, rate = self.gamma()
+        spread = np.matmul(x, self.covariance)  # (arms, n, size)
+        spread *= x
+        draws = stream.generator.standard_gamma(shape, size=(len(x), len(shape)))
+        variance = rate / draws * np.maximum(spread.sum(2).T, 0)
+        normal = stream.generator.standard_normal(variance.shape)
+        sampled: Array = x @ self.mean.T + np.sqrt(variance) * normal
+        return sampled
+
+    def _count(self, arm: int, gram: Array, moment: Array, square: float, count: int) -> None:
+        self.precision[arm] += gram
+        self.moment[arm] += moment
+        self.squares[arm] += square
+        self.counts[arm] += count
+
+    def state(self) -> State:
+        """The sums, and the inverses as they stand."""
+        return {name: getattr(self, name) for name in _ARRAYS}
+
+    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Continue from there; ValueError for what no observations can lead to."""
+        np.linalg.cholesky(state["precision"])  # whose error is a ValueError
+        if (state["counts"] < 0).any():
+            raise ValueError("it has negative counts")
+        for name in _ARRAYS:
+            getattr(self, name)[:] = state[name]
+
+
+_ARRAYS = ("precision", "covariance", "moment", "mean", "squares", "counts")

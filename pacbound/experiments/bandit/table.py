@@ -1,0 +1,69 @@
+"""The paper's two tables of bandits: regret by problem and agent, tuned and untuned."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from pacbound.experiments.bandit.cell import BanditCell
+from pacbound.experiments.bandit.problems import problem_names
+from pacbound.experiments.bandit.recipes import TUNED, UNTUNED, agent_settings
+from pacbound.experiments.bandit.result import RESULT
+from pacbound.experiments.bandit.rows import rows
+from pacbound.experiments.bandit.view import render
+from pacbound.experiments.tables.cell import Row
+from pacbound.experiments.tables.selection import Selection, chosen
+
+__all__ = ["AGENTS", "TUNED_TABLE", "UNTUNED_TABLE", "BanditTable"]
+
+PAPER = ("greedy", "diag", "k-diag", "k-linear", "k-nonlinear")  # greedy: what it calls SGD
+DEFAULT = (*PAPER, "linear")
+AGENTS = (*DEFAULT, "neural-linear", "bootstrap", "uniform")
+SEEDS = 3
+OTHERS_ONLY = ("network", "objective", "posterior", "draws", "weights", "samples")
+
+
+class BanditTable:
+    """Cells, rows and printing."""
+
+    threads = 1  # products of this size gain nothing from a second one
+
+    def __init__(self, title: str, protocol: str) -> None:
+        self.title, self.protocol = title, protocol
+
+    def cells(self, selection: Selection) -> list[BanditCell]:
+        """Seed by seed, so that an unfinished table compares all agents on the first seeds."""
+        selection.refuse(*OTHERS_ONLY)
+        problems = chosen("bandit problem", selection.problems, problem_names())
+        agents = chosen("agent", selection.agents or DEFAULT, AGENTS)
+        playing = selection.playing or {}
+        first = playing.get("first_seed", 0)
+        return [
+            BanditCell(
+                problem,
+                agent,
+                seed,
+                agent_settings(agent, problem, self.protocol, selection.overrides),
+                playing.get("steps"),
+            )
+            for seed in range(first, first + playing.get("seeds", SEEDS))
+            for problem in problems
+            for agent in agents
+        ]
+
+    def rows(self, cells: Sequence[BanditCell], root: Path) -> list[Row]:
+        """One for each problem and agent, with its runs."""
+        return rows(cells, root, self.protocol)
+
+    def render(self, rows: Sequence[Row]) -> Any:
+        """The rows as something that rich prints."""
+        return render(self.title, rows)
+
+    def result(self, cell: BanditCell, folder: Path) -> Path:
+        """The figures, without what was done at every step."""
+        return folder / RESULT
+
+
+TUNED_TABLE = BanditTable("Bandits, regret beside the paper's Table 4", TUNED)
+UNTUNED_TABLE = BanditTable("Bandits without tuning, regret beside the paper's appendix", UNTUNED)

@@ -1,0 +1,1 @@
+"""Certificates around learned priors."""

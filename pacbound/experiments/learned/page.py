@@ -1,0 +1,44 @@
+"""The table of published certificates around learned priors."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pacbound.certificate.format import Certificate
+from pacbound.experiments.pac_bayes.page import published, seconds, table, test_percent
+from pacbound.priors import prior_of
+from pacbound.report.amounts import percent_up
+from pacbound.report.terms import observed, principal
+
+__all__ = ["learned_table"]
+
+
+def learned_table(folder: Path) -> str:
+    """Bound, risk, divergence and test error of every predictor around a learned prior.
+
+    The prior never saw the m examples that are counted, so its centre can be certified as a fixed
+    predictor: its bound is what the posterior has to beat.
+    """
+    rows = [
+        _row(name, certificate)
+        for name, certificate in published(folder)
+        if prior_of(certificate).learns
+    ]
+    head = (
+        "| data | recipe | predictor | m | bound | risk | KL or ln dq/dp | inequality "
+        "| test error | minutes |"
+    )
+    return table(head, rows)
+
+
+def _row(name: str, certificate: Certificate) -> str:
+    evidence = certificate.evidence
+    nats = "–" if evidence is None else f"{evidence.nats:.1f}"
+    took = [seconds(certificate, step) or 0.0 for step in ("prior", "train", "certify")]
+    return (
+        f"| {certificate.data.name} | `{certificate.model.recipe}` "
+        f"| [{certificate.predictor}](certificates/{name}) | {certificate.data.m} "
+        f"| **{percent_up(certificate.risk_bound)}** "
+        f"| {100 * observed(principal(certificate)):.2f} | {nats} "
+        f"| {certificate.bound.inequality} | {test_percent(certificate)} | {sum(took) / 60:.0f} |"
+    )

@@ -1,0 +1,76 @@
+"""The tables of recipes and their settings."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from dataclasses import MISSING, fields
+from pathlib import Path
+
+from pacbound.certificate.format import Certificate
+from pacbound.experiments.pac_bayes.page import published, seconds
+from pacbound.recipes import Settings, recipe, recipe_names, recipe_text
+from pacbound.recipes.settings import allowed
+
+__all__ = ["recipes_table", "settings_table"]
+
+
+def recipes_table(folder: Path) -> str:
+    """Every recipe, and what its own settings took to train where that was published."""
+    minutes = _minutes(folder)
+    rows = [
+        "| recipe | what it is | data | network | prior | epochs | minutes |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for name in recipe_names():
+        settings, about = recipe(name), _first_sentence(recipe_text(name))
+        sizes = f" {list(settings.hidden)}" if settings.hidden else ""
+        prior = (
+            f"learned, {settings.prior_fraction:.0%}" if settings.prior_fraction else "data-free"
+        )
+        epochs = f"{settings.prior_epochs} + " if settings.prior_fraction else ""
+        rows.append(
+            f"| `{name}` | {about} | {settings.data} | {settings.network}{sizes} | {prior} "
+            f"| {epochs}{settings.epochs} | {minutes.get(name, '–')} |"
+        )
+    return "\n".join(rows)
+
+
+def _first_sentence(text: str) -> str:
+    """Of the comment that a recipe begins with, which may go over several lines."""
+    comment = itertools.takewhile(lambda line: line.startswith("#"), text.splitlines())
+    return " ".join(line.lstrip("# ") for line in comment).partition(". ")[0].removesuffix(".")
+
+
+def _minutes(folder: Path) -> dict[str, str]:
+    """Of published trainings that changed nothing in their recipe."""
+    found = {}
+    for _, certificate in published(folder):
+        name, took = certificate.model.recipe, _training(certificate)
+        if name in recipe_names() and took is not None and _is_unchanged(name, certificate):
+            found[name] = f"{took / 60:.0f}"
+    return found
+
+
+def _is_unchanged(name: str, certificate: Certificate) -> bool:
+    settings = recipe(name).to_mapping()
+    own = {k: v if isinstance(v, str) else json.dumps(v) for k, v in settings.items()}
+    return certificate.made.settings == own
+
+
+def _training(certificate: Certificate) -> float | None:
+    """Seconds, those of a learned prior included."""
+    took = seconds(certificate, "train")
+    return None if took is None else took + (seconds(certificate, "prior") or 0.0)
+
+
+def settings_table(folder: Path) -> str:
+    """Every setting, what it may be, and what it is where a recipe does not say."""
+    rows = ["| setting | must be | if not given |", "|---|---|---|"]
+    words = allowed()
+    for field in fields(Settings):
+        if field.name == "recipe":
+            continue
+        default = "–" if field.default in (MISSING, "") else f"`{field.default}`"
+        rows.append(f"| `{field.name}` | {words[field.name]} | {default} |")
+    return "\n".join(rows)

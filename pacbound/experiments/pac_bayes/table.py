@@ -1,0 +1,86 @@
+"""The paper's Table 3: PAC-Bayes bounds by network, objective and posterior."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from pacbound.errors import SettingError
+from pacbound.experiments.pac_bayes.cell import CERTIFICATE, Certification, PacBayesCell
+from pacbound.experiments.pac_bayes.rows import render, row
+from pacbound.experiments.tables.cell import Row
+from pacbound.experiments.tables.place import Place
+from pacbound.experiments.tables.selection import BANDITS_ONLY, Selection, chosen, refuse_overrides
+from pacbound.priors.choices import prior_choices
+from pacbound.recipes import recipe
+
+__all__ = ["NETWORKS", "OBJECTIVES", "POSTERIORS", "TABLE"]
+
+NETWORKS = ("mlp-600", "mlp-600x2", "lenet-5")
+POSTERIORS = ("diag", "k-diag", "k-linear", "k-nonlinear")
+# "ours" is the objective that the recipe has.
+OBJECTIVES = {
+    "pinsker": ("diag", "k-diag", "k-linear"),  # its square root needs an exact KL
+    "catoni": POSTERIORS,
+    "ours": POSTERIORS,
+}
+
+
+class PacBayesTable:
+    """Cells, rows and printing."""
+
+    title = "PAC-Bayes bounds, beside the paper's Table 3"
+    threads = None
+
+    def cells(self, selection: Selection) -> list[PacBayesCell]:
+        """Network by network, as the paper prints them."""
+        selection.refuse(*BANDITS_ONLY)
+        networks = chosen("network", selection.networks, NETWORKS)
+        objectives = chosen("objective", selection.objectives, OBJECTIVES)
+        posteriors = chosen("posterior", selection.posteriors, POSTERIORS)
+        overrides = selection.overrides or {}
+        refuse_overrides(overrides)
+        certification = Certification(**(selection.sampling or {}))
+        found = [
+            _cell(network, objective, posterior, overrides, certification)
+            for network in networks
+            for objective in objectives
+            for posterior in posteriors
+            if posterior in OBJECTIVES[objective]
+        ]
+        if not found:
+            raise SettingError(
+                "the table has no such cells: pinsker with k-nonlinear would need an exact KL"
+            )
+        return found
+
+    def rows(self, cells: Sequence[PacBayesCell], root: Path) -> list[Row]:
+        """One for each cell."""
+        return [row(cell, Place.of(cell, root).path) for cell in cells]
+
+    def render(self, rows: Sequence[Row]) -> Any:
+        """The rows as something that rich prints."""
+        return render(self.title, rows)
+
+    def result(self, cell: PacBayesCell, folder: Path) -> Path:
+        """The certificate."""
+        return folder / CERTIFICATE
+
+
+def _cell(
+    network: str,
+    objective: str,
+    posterior: str,
+    overrides: Any,
+    certification: Certification,
+) -> PacBayesCell:
+    own = {"posterior": posterior}
+    if objective != "ours":
+        own["objective"] = objective
+    settings = recipe(network, {**overrides, **own})
+    prior_choices(settings)  # a prior that no certificate could pay for is refused now
+    return PacBayesCell(settings, network, objective, posterior, certification)
+
+
+TABLE = PacBayesTable()

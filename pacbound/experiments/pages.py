@@ -1,0 +1,75 @@
+"""Tables in the documentation that are made from published files.
+
+    python -m pacbound.experiments.pages
+
+writes them between their markers, so that no figure there is typed by hand.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from pacbound.experiments.bandit.page import tuned_table, untuned_table
+from pacbound.experiments.learned.page import learned_table
+from pacbound.experiments.pac_bayes.page import commands_table, results_table
+from pacbound.experiments.pac_bayes.recipes_page import recipes_table, settings_table
+from pacbound.experiments.simulation.page import simulation_table
+from pacbound.experiments.vi.page import evaluations_table
+from pacbound.files import write_whole
+
+__all__ = ["TABLES", "PageTable", "main", "updated"]
+
+END = "<!-- end -->"
+
+
+@dataclass(frozen=True)
+class PageTable:
+    """A table, where its figures come from, and the page that it stands on."""
+
+    page: str
+    source: str  # a folder
+    make: Callable[[Path], str]
+    part: str = ""  # of what is in the folder, where a page has several tables
+
+    @property
+    def begin(self) -> str:
+        """What stands before it on the page."""
+        return f"<!-- made from {self.source}{self.part and ': '}{self.part} -->"
+
+
+TABLES = (
+    PageTable("README.md", "certificates", results_table),
+    PageTable("README.md", "certificates", learned_table, "learned priors"),
+    PageTable("certificates/README.md", "certificates", commands_table),
+    PageTable("docs/bandits.md", "results/bandit", tuned_table),
+    PageTable("docs/bandits.md", "results/bandit-untuned", untuned_table),
+    PageTable("docs/variational-inference.md", "results/vi", evaluations_table),
+    PageTable("docs/recipes.md", "certificates", recipes_table, "recipes"),
+    PageTable("docs/recipes.md", "pacbound/recipes", settings_table, "settings"),
+    PageTable("docs/simulation.md", "results/simulation", simulation_table),
+)
+
+
+def updated(text: str, begin: str, table: str) -> str:
+    """A page with what stands between the markers replaced."""
+    before, found, rest = text.partition(begin)
+    if not found or END not in rest:
+        raise ValueError(f"the page has no {begin} … {END}")
+    return f"{before}{begin}\n{table}\n{END}{rest.partition(END)[2]}"
+
+
+def main(root: Path) -> None:
+    """Bring the pages of a checkout up to date."""
+    for table in TABLES:
+        page = root / table.page
+        text = updated(
+            page.read_text(encoding="utf-8"), table.begin, table.make(root / table.source)
+        )
+        write_whole(page, lambda stream, text=text: stream.write(text.encode()))  # type: ignore[misc]
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]) if len(sys.argv) > 1 else Path())

@@ -1,0 +1,1 @@
+"""The posterior predictive of rotated digits."""

@@ -1,0 +1,26 @@
+"""The paper's tables: cells that are run once, resumed when interrupted, and printed."""
+
+from __future__ import annotations
+
+import importlib
+from typing import cast
+
+from pacbound.errors import unknown_name
+from pacbound.experiments.tables.cell import Table
+
+__all__ = ["TABLES", "table_named"]
+
+TABLES = {  # a module, imported when asked for, and the table's name in it
+    "pac-bayes": ("pacbound.experiments.pac_bayes.table", "TABLE"),
+    "vi": ("pacbound.experiments.vi.table", "TABLE"),
+    "bandit": ("pacbound.experiments.bandit.table", "TUNED_TABLE"),
+    "bandit-untuned": ("pacbound.experiments.bandit.table", "UNTUNED_TABLE"),
+}
+
+
+def table_named(name: str) -> Table:
+    """The table of that name."""
+    if name not in TABLES:
+        raise unknown_name("table", name, TABLES)
+    module, attribute = TABLES[name]
+    return cast(Table, getattr(importlib.import_module(module), attribute))

@@ -1,0 +1,70 @@
+"""What the child processes of a table do: run a cell, or time one."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from pacbound.experiments.tables.cell import Cell, Progress
+from pacbound.experiments.tables.place import Place
+from pacbound.workers.child import Orders, Send
+from pacbound.workers.jobs import FolderJob
+
+__all__ = ["ProbeCells", "RunCell"]
+
+INTERVAL = 0.2  # seconds between reports of progress
+PATIENCE = 1.0  # seconds: another process's look at the lock is shorter
+
+
+@dataclass(frozen=True)
+class RunCell(FolderJob):
+    """Run or resume one cell."""
+
+    cell: Cell
+    place: Place
+    threads: int
+
+    @property
+    def folder(self) -> Path:
+        return self.place.path
+
+    def at(self, folder: Path) -> RunCell:
+        return replace(self, place=Place(folder))
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        with self.place.locked(PATIENCE):
+            self.place.tidy()
+            yield
+
+    def work(self, send: Send) -> None:
+        told = -math.inf
+        stage = ""
+
+        def report(progress: Progress) -> None:
+            nonlocal told, stage
+            if progress.stage != stage or time.monotonic() - told > INTERVAL:
+                told, stage = time.monotonic(), progress.stage
+                send({"event": "progress", **asdict(progress)})
+
+        if not self.cell.finished(self.place.path).finished:  # it may be, by another process
+            self.cell.run(self.place.path, self.threads, report)
+
+
+@dataclass(frozen=True)
+class ProbeCells:
+    """Time the work of a cell of each kind. Sends `pace` for each that could be timed."""
+
+    cells: Sequence[Cell]
+    threads: int
+
+    def do(self, send: Send, orders: Orders) -> None:
+        for cell in self.cells:
+            send({"event": "probing", "kind": cell.kind})
+            # What stops the trial will stop the cell, and is told there.
+            with suppress(Exception):
+                send({"event": "pace", "kind": cell.kind, "paces": dict(cell.probe(self.threads))})

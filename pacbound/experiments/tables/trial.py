@@ -1,0 +1,80 @@
+"""A cell in small: a few steps, for the time that they take."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from pacbound.data import Dataset, load
+from pacbound.experiments.tables.trained import CHECKPOINT, TrainedCell
+from pacbound.recipes import Settings
+from pacbound.training.descent import Step
+from pacbound.training.loop import train
+
+__all__ = ["Clock", "trial"]
+
+STEPS = 4  # of each stage of training; the first is not timed
+
+_load = cache(load)  # one child process tries all kinds of cells
+
+
+class Clock:
+    """The time between the calls for one thing, and how many there were."""
+
+    def __init__(self) -> None:
+        self.last = time.monotonic()
+        self.spent: dict[str, list[float]] = {}
+
+    def tick(self, what: str) -> None:
+        now = time.monotonic()
+        self.spent.setdefault(what, []).append(now - self.last)
+        self.last = now
+
+    def each(self, what: str) -> float:
+        """Seconds per call, without the first, which pays for getting ready, if it can be."""
+        times = self.spent[what]
+        rest = times[1:] or times
+        return sum(rest) / len(rest)
+
+
+def trial(cell: TrainedCell, threads: int) -> Mapping[str, float]:
+    """Seconds per epoch of every stage of training, and of the last stage."""
+    data = _load(cell.settings.data)
+    some = _first_examples(data, STEPS * cell.settings.batch)
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / CHECKPOINT
+        paces = _training(cell, data.m, some, path)
+        return {**paces, cell.last_stage: cell.probe_last(some, path, threads)}
+
+
+def _training(cell: TrainedCell, m: int, some: Dataset, path: Path) -> dict[str, float]:
+    clock = Clock()
+    stages = [stage for stage in cell.work() if stage != cell.last_stage]
+
+    def on_step(step: Step) -> None:
+        clock.tick(stages[step.epoch - 1])
+
+    train(_one_epoch_each(cell.settings), some, path, on_step=on_step)
+    steps = math.ceil(m / cell.settings.batch)
+    return {stage: steps * clock.each(stage) for stage in stages}
+
+
+def _one_epoch_each(settings: Settings) -> Settings:
+    return replace(
+        settings,
+        warm_start_epochs=min(settings.warm_start_epochs, 1),
+        linear_epochs=min(settings.linear_epochs, 1),
+        epochs=1,
+    )
+
+
+def _first_examples(data: Dataset, n: int) -> Dataset:
+    inputs, labels = data.train_inputs[:n], data.train_labels[:n]
+    return replace(
+        data, train_inputs=inputs, train_labels=labels, test_inputs=None, test_labels=None
+    )

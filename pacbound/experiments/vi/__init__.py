@@ -1,0 +1,1 @@
+"""The paper's variational inference: test error, likelihood and calibration."""

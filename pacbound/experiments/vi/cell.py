@@ -1,0 +1,140 @@
+"""A cell of the table: training, then the averaged prediction of networks on the test examples."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from pacbound.errors import PacboundError, ResultError
+from pacbound.experiments.tables.cell import Measured, Progress, Report, Verdict
+from pacbound.experiments.tables.trained import CHECKPOINT, LOG, TrainedCell, modified
+from pacbound.files import file_digest, write_whole
+from pacbound.training.log import TrainingLog
+
+if TYPE_CHECKING:
+    from pacbound.data import Dataset
+    from pacbound.training.descent import Step
+
+__all__ = ["EVALUATION", "ViCell"]
+
+EVALUATION = "evaluation.json"
+PREDICTIONS = "predictions.npz"
+EVALUATING = "evaluating"
+
+
+@dataclass(frozen=True)
+class ViCell(TrainedCell):
+    """One network and posterior."""
+
+    network: str
+    posterior: str
+    samples: int  # networks that are averaged
+
+    last_stage: ClassVar[str] = EVALUATING
+
+    @property
+    def name(self) -> str:
+        """Of the folder, and of the published evaluation."""
+        return f"{self.network}-{self.posterior}"
+
+    @property
+    def kind(self) -> str:
+        """Every cell has a pace of its own."""
+        return self.name
+
+    def asked(self) -> dict[str, Any]:
+        """Of the evaluation."""
+        return {"samples": self.samples}
+
+    # In the child process -------------------------------------------------------------------
+
+    def figures(self, step: Step) -> str:
+        """Training error, KL and the negative ELBO."""
+        return f"error {step.risk:.2%}  KL {step.kl:.0f}  −ELBO {step.objective:.3f}"
+
+    def conclude(self, folder: Path, data: Dataset, threads: int, report: Report) -> None:
+        """Predict the test examples, and write every figure of merit."""
+        from pacbound.experiments.vi.probing import save_probes
+        from pacbound.predict import Predictor, evaluate, examples_of
+
+        def on_chunk(what: str, done: int, total: int) -> None:
+            report(Progress(EVALUATING, done / total, f"{what} {done / total:.0%}"))
+
+        start = time.monotonic()
+        path = folder / CHECKPOINT
+        examples = examples_of(data)
+        predictor = Predictor.of(path, data)
+        prediction = predictor.predict(examples.inputs, self.samples, on_chunk)
+        save_probes(folder / PREDICTIONS, predictor, data, prediction, on_chunk)
+        last = TrainingLog(folder / LOG).records()[-1]
+        record = {
+            "evaluation": evaluate(prediction, examples).to_mapping(),
+            "settings": self.settings.to_mapping(),
+            "checkpoint_sha256": file_digest(path),
+            "training": {"epochs": last.epoch, "seconds": last.seconds, "kl": last.kl},
+            "seconds": time.monotonic() - start,
+        }
+        text = json.dumps(record, indent=1, ensure_ascii=False)
+        write_whole(folder / EVALUATION, lambda stream: stream.write(text.encode()))
+
+    def probe_last(self, some: Dataset, path: Path, threads: int) -> float:
+        """Seconds of the prediction, from one of a few examples."""
+        from pacbound.data import load
+        from pacbound.predict import Predictor, examples_of
+
+        predictor = Predictor.of(path, some)
+        seconds = []
+        for n in (1, 1, 200):  # the first one pays for getting ready
+            start = time.monotonic()
+            predictor.predict(some.train_inputs[:n], 1)
+            seconds.append(time.monotonic() - start)
+        _, draw, both = seconds
+        whole = len(examples_of(load(self.settings.data)).labels)
+        return self.samples * (draw + max(both - draw, 0.0) * whole / min(200, some.m))
+
+    # From the files -------------------------------------------------------------------------
+
+    def finished(self, folder: Path) -> Verdict:
+        """The evaluation must be whole, of these settings, and of the checkpoint there."""
+        if not (folder / EVALUATION).exists():
+            return Verdict(False)
+        try:
+            record = self.record(folder)
+        except PacboundError as error:
+            return Verdict(False, str(error))
+        if record["settings"] != json.loads(json.dumps(self.settings.to_mapping())):
+            return Verdict(False, "its evaluation is of other settings")
+        path = folder / CHECKPOINT
+        if path.exists() and record["checkpoint_sha256"] != file_digest(path):
+            return Verdict(False, "its evaluation is of another checkpoint")
+        return Verdict(True)
+
+    def record(self, folder: Path) -> dict[str, Any]:
+        """What was written; PacboundError where something is missing."""
+        path = folder / EVALUATION
+        try:
+            record = json.loads(path.read_text(encoding="utf-8"))
+            for name in ("error", "negative_log_likelihood", "expected_calibration_error"):
+                float(record["evaluation"][name])
+            for name in ("epochs", "seconds", "kl"):
+                float(record["training"][name])
+            float(record["seconds"]), record["settings"], record["checkpoint_sha256"]
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise ResultError(f"{path} is not a whole evaluation") from error
+        assert isinstance(record, dict)
+        return record
+
+    def measured(self, folder: Path) -> list[Measured]:
+        """Paces of training, and the time that the evaluation took."""
+        found = super().measured(folder)
+        path = folder / EVALUATION
+        if path.exists():
+            try:
+                seconds = float(self.record(folder)["seconds"])
+            except PacboundError:
+                return found
+            found.append(Measured(EVALUATING, 1.0, seconds, modified(path)))
+        return found

@@ -1,0 +1,67 @@
+"""The paper's Tables 1 and 2: test errors of variational inference by network and posterior."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from pacbound.errors import SettingError
+from pacbound.experiments.tables.cell import Row
+from pacbound.experiments.tables.place import Place
+from pacbound.experiments.tables.selection import BANDITS_ONLY, Selection, chosen, refuse_overrides
+from pacbound.experiments.vi.cell import EVALUATION, ViCell
+from pacbound.experiments.vi.rows import render, row
+from pacbound.recipes import recipe
+
+__all__ = ["NETWORKS", "POSTERIORS", "TABLE"]
+
+NETWORKS = ("lenet-5", "lenet-5-cifar5", "vgg-16", "vgg-16-augmented")
+POSTERIORS = ("point", "diag", "k-diag", "k-linear", "k-nonlinear")
+SAMPLES = 20
+
+
+class ViTable:
+    """Cells, rows and printing."""
+
+    title = "Variational inference, test error beside the paper's Tables 1 and 2"
+    threads = None
+
+    def cells(self, selection: Selection) -> list[ViCell]:
+        """Network by network, as the paper prints them."""
+        selection.refuse(*BANDITS_ONLY)
+        networks = chosen("network", selection.networks, NETWORKS)
+        posteriors = chosen("posterior", selection.posteriors, POSTERIORS)
+        overrides = selection.overrides or {}
+        refuse_overrides(overrides)
+        asked = dict(selection.sampling or {})
+        samples = asked.pop("samples", SAMPLES)
+        if selection.objectives or asked:
+            raise SettingError(
+                "this table is of the ELBO and certifies nothing: only --samples fits"
+            )
+        return [
+            ViCell(
+                recipe(f"vi-{network}", {**overrides, "posterior": posterior}),
+                network,
+                posterior,
+                samples,
+            )
+            for network in networks
+            for posterior in posteriors
+        ]
+
+    def rows(self, cells: Sequence[ViCell], root: Path) -> list[Row]:
+        """One for each cell."""
+        return [row(cell, Place.of(cell, root).path) for cell in cells]
+
+    def render(self, rows: Sequence[Row]) -> Any:
+        """The rows as something that rich prints."""
+        return render(self.title, rows)
+
+    def result(self, cell: ViCell, folder: Path) -> Path:
+        """The evaluation on the test examples."""
+        return folder / EVALUATION
+
+
+TABLE = ViTable()

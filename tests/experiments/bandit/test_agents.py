@@ -1,0 +1,355 @@
+"""Agents: their gradients, their posteriors, their choices."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from pacbound.bounds.gaussian_kl import gaussian_kl
+from pacbound.errors import PacboundError
+from pacbound.experiments.bandit.agents import AGENTS, AgentSettings, make_agent
+from pacbound.experiments.bandit.closed_form.adam import Adam
+from pacbound.experiments.bandit.memory import Memory
+from pacbound.experiments.bandit.network import RewardNetwork
+from pacbound.experiments.bandit.regression import BayesianRegression
+from pacbound.experiments.bandit.stream import Stream
+from pacbound.networks.share import Share
+from pacbound.seeds import derive
+
+POSTERIORS = ["point", "diag", "k-diag", "k-linear", "k-nonlinear"]
+SIZE, ARMS, BATCH = 5, 3, 12
+
+
+class Prepared:
+    """Noise that is known beforehand, in the place of a random source."""
+
+    def __init__(self, *values: np.ndarray) -> None:
+        self.values: Iterator[np.ndarray] = iter(values)
+
+    def normal(self, *shape: int, dtype: torch.dtype = torch.float32) -> Tensor:
+        noise = torch.from_numpy(next(self.values))
+        assert noise.shape == shape
+        return noise
+
+
+def network_of(posterior: str, **changes: object) -> RewardNetwork:
+    """A small network whose every parameter has left its starting value."""
+    settings = AgentSettings.from_mapping(
+        {
+            "hidden": 6,
+            "batch": BATCH,
+            "noise": 0.7,
+            "prior_variance": [0.5, 2.0],
+            "initial_scale": 0.3,
+            "flow_hidden": [4],
+            **changes,
+        }
+    )
+    made = RewardNetwork(SIZE, ARMS, posterior, settings, derive("test", posterior))
+    moves = np.random.default_rng(1)
+    for parameter in made.network.parameters():
+        values, _ = made.parameters.of(parameter)
+        move = 0.3 * moves.standard_normal(values.shape)
+        strict = parameter.shape[:1] == parameter.shape[1:]  # only triangles are square here
+        values += np.tril(move, -1) if strict else move
+    return made
+
+
+def minibatch() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    generator = np.random.default_rng(2)
+    inputs = np.ones((BATCH, SIZE + 1), np.float32)
+    inputs[:, :-1] = generator.standard_normal((BATCH, SIZE))
+    arms = generator.integers(ARMS, size=BATCH)
+    rewards = generator.standard_normal((BATCH, 1)).astype(np.float32)
+    return inputs, np.eye(ARMS, dtype=np.float32)[arms], rewards
+
+
+def oracle_loss(made: RewardNetwork, weight: float) -> Tensor:
+    """The loss by the project's stochastic layers, at the noise that `made` has drawn."""
+    inputs, chosen, rewards = (torch.from_numpy(array) for array in minibatch())
+    contexts = inputs[:, :-1]
+    hidden, output = made.network.layers.values()
+    variances = made.settings.prior_variance
+    posteriors = [next(iter(layer.posteriors.values())) for layer in (hidden, output)]
+
+    def kl() -> Tensor:
+        return sum(
+            gaussian_kl(
+                q.second_moment(torch.zeros_like(q.mean)),
+                q.log_det(),
+                q.mean.numel(),
+                torch.tensor(variance),
+            )
+            for q, variance in zip(posteriors, variances, strict=True)
+        )
+
+    def error(mean: Tensor, variance: Tensor | float, part: slice) -> Tensor:
+        expected = (mean - rewards[part]).square() + variance
+        return (expected * chosen[part]).sum() / (2 * made.settings.noise**2 * BATCH)
+
+    if made.network.draws_per_example():
+        hidden.begin(Prepared(made.hidden.noise), 1, Share.whole(BATCH))
+        features = functional.relu(hidden(contexts))
+        output.begin(None, 1, Share.whole(BATCH))
+        extended = functional.pad(features, (0, 1), value=1.0)
+        # Noise is linear in ε, so its variance is the sum of the squares that unit vectors give.
+        variance = sum(
+            posteriors[1].local_noise(extended, unit.expand(BATCH, ARMS)).square()
+            for unit in torch.eye(ARMS)
+        )
+        return error(output(features), variance, slice(None)) + weight * kl()
+    total = torch.zeros(())
+    draws, rows = made.settings.weight_draws, BATCH // made.settings.weight_draws
+    for i in range(draws):
+        part = slice(i * rows, (i + 1) * rows)
+        source = Prepared(made.hidden.noise[i], made.output.noise[i])
+        total = total + error(made.network(contexts[part], source), 0.0, part)
+        total = total + weight * kl() / draws
+    return total
+
+
+@pytest.mark.parametrize("weight", [0.0, 0.05])
+@pytest.mark.parametrize(
+    ("posterior", "changes"),
+    [
+        *[(name, {}) for name in POSTERIORS],
+        ("k-nonlinear", {"weight_draws": 3}),
+        ("k-nonlinear", {"flow_steps": 1, "flow_hidden": [4, 3]}),
+    ],
+)
+def test_the_gradient_is_that_of_automatic_differentiation(
+    posterior: str, changes: dict[str, object], weight: float
+) -> None:
+    made = network_of(posterior, **changes)
+    made.hidden.noise[:] = 0
+    made.hidden.draw_noise(made.stream)
+    made.output.draw_for_means(made.stream)
+    made.gradient(*minibatch(), weight)
+    oracle_loss(made, weight).backward()
+    for name, parameter in made.network.named_parameters():
+        gradient = np.zeros(parameter.shape) if parameter.grad is None else parameter.grad.numpy()
+        if ".below" in name:  # autograd's is zero there too, where the triangle is masked
+            assert not np.triu(gradient).any()
+        _, ours = made.parameters.of(parameter)
+        scale = max(np.abs(gradient).max(), 1e-3)
+        np.testing.assert_allclose(ours, gradient, atol=2e-5 * scale, err_msg=name)
+        assert weight == 0 or np.abs(gradient).max() > 1e-5, name
+
+
+def test_adam_is_that_of_torch() -> None:
+    generator = np.random.default_rng(0)
+    values = generator.standard_normal(50).astype(np.float32)
+    parameter = torch.nn.Parameter(torch.from_numpy(values.copy()))
+    reference = torch.optim.Adam([parameter], lr=0.02)
+    ours = Adam(50)
+    for _ in range(20):
+        gradient = generator.standard_normal(50).astype(np.float32)
+        parameter.grad = torch.from_numpy(gradient.copy())
+        reference.step()
+        ours.step(values, gradient, 0.02)
+    np.testing.assert_allclose(values, parameter.detach().numpy(), rtol=1e-4, atol=1e-6)
+
+
+def test_rates_fall_within_a_training_and_with_what_was_seen(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rates: list[float] = []
+    monkeypatch.setattr(Adam, "step", lambda self, values, gradient, rate: rates.append(rate))
+    settings = AgentSettings(
+        learning_rate=0.1, decay=0.5, slowing=5.0, minibatches=3, batch=4, hidden=3
+    )
+    agent = make_agent("diag", 4, 3, settings, seed=0)
+    for _ in range(2):  # of 200 observations: the rate of a training is a half, then a third
+        agent.observe(*regression_data())
+        agent.train()
+    within = np.array([1, 1 / 1.5, 1 / 2])
+    np.testing.assert_allclose(rates, [*(0.1 / 2 * within), *(0.1 / 3 * within)])
+
+
+@pytest.mark.parametrize("posterior", ["diag", "k-diag", "k-linear", "k-nonlinear"])
+def test_predictions_have_the_law_of_networks_drawn_one_by_one(posterior: str) -> None:
+    made = network_of(posterior)
+    count = 600
+    inputs = np.repeat(minibatch()[0][:1], 10 * count, axis=0)
+    predicted = made.predict(inputs)
+    source = Stream(derive("oracle"))
+    contexts = torch.from_numpy(inputs[:1, :-1])
+    drawn = []
+    with torch.no_grad():
+        for _ in range(count):
+            weights = made.network.draw_weights(source)
+            features = functional.relu(functional.linear(contexts, *list(weights.values())[:2]))
+            drawn.append(functional.linear(features, *list(weights.values())[2:])[0])
+    reference = torch.stack(drawn).numpy()
+    error = reference.std(0) / np.sqrt(count)
+    assert (np.abs(predicted.mean(0) - reference.mean(0)) < 6 * error).all()
+    np.testing.assert_allclose(
+        np.cov(predicted.T), np.cov(reference.T), atol=0.3 * reference.var(0).max()
+    )
+
+
+def test_antithetic_noise_is_standard_normal_and_sums_to_nothing() -> None:
+    block = np.empty((1001, 40), np.float32)
+    Stream(derive("noise")).fill_antithetic(block)
+    np.testing.assert_array_equal(block[:500], -block[501:])
+    assert abs(block.var() - 1) < 0.03
+
+
+def test_arms_are_chosen_as_often_as_they_are_best() -> None:
+    settings = AgentSettings(hidden=4, initial_scale=(0.5,), batch=8)
+    agent = make_agent("k-linear", 2, 3, settings, seed=0)
+    context = np.array([[0.5, -1.0]], np.float32)
+    chosen = np.bincount(agent.choose(np.repeat(context, 20_000, axis=0)), minlength=3) / 20_000
+    weights = agent.network.network.state_dict()
+    means = [value.numpy() for key, value in weights.items() if key.endswith("affine.mean")]
+    # The starting triangles are identities, so entries are independent with deviation 0.5.
+    generator = np.random.default_rng(0)
+    first = means[0] + 0.5 * generator.standard_normal((20_000, *means[0].shape))
+    second = means[1] + 0.5 * generator.standard_normal((20_000, *means[1].shape))
+    hidden = np.maximum(first @ np.append(context[0], 1), 0)
+    hidden = np.concatenate([hidden, np.ones((20_000, 1))], 1)
+    best = (second @ hidden[:, :, None])[:, :, 0].argmax(1)
+    expected = np.bincount(best, minlength=3) / 20_000
+    assert expected.min() > 0.05
+    np.testing.assert_allclose(chosen, expected, atol=0.02)
+
+
+def regression_data() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    generator = np.random.default_rng(4)
+    contexts = generator.standard_normal((200, 4)).astype(np.float32)
+    arms = generator.integers(3, size=200)
+    rewards = contexts @ generator.standard_normal(4) * (1 + arms) + generator.standard_normal(200)
+    return contexts, arms, rewards.astype(np.float32)
+
+
+def test_the_linear_agent_has_the_conjugate_posterior() -> None:
+    contexts, arms, rewards = regression_data()
+    settings = AgentSettings()
+    agent = make_agent("linear", 4, 3, settings, seed=0)
+    for i in range(200):
+        agent.observe(contexts[i : i + 1], arms[i : i + 1], rewards[i : i + 1])
+    shape, rate = agent.regression.gamma()
+    for arm in range(3):
+        x = np.hstack([contexts, np.ones((200, 1))])[arms == arm]
+        y = rewards[arms == arm].astype(np.float64)
+        precision = x.T @ x + 0.25 * np.eye(5)
+        mean = np.linalg.solve(precision, x.T @ y)
+        residual = y - x @ mean
+        np.testing.assert_allclose(agent.regression.mean[arm], mean, atol=1e-10)
+        np.testing.assert_allclose(
+            agent.regression.covariance[arm], np.linalg.inv(precision), atol=1e-12
+        )
+        assert shape[arm] == pytest.approx(6 + len(y) / 2)
+        # b = b0 + ½(‖y − Xm‖² + λ‖m‖²): another form of what the code computes
+        assert rate[arm] == pytest.approx(6 + (residual @ residual + 0.25 * mean @ mean) / 2)
+
+
+def test_fitting_at_once_is_updating_one_by_one() -> None:
+    contexts, arms, rewards = regression_data()
+    one, other = (BayesianRegression(4, 3, AgentSettings()) for _ in range(2))
+    for x, arm, reward in zip(contexts, arms, rewards, strict=True):
+        one.update(x, int(arm), float(reward))
+    other.fit(contexts, arms, rewards)
+    np.testing.assert_allclose(one.mean, other.mean, atol=1e-5)
+    np.testing.assert_allclose(one.gamma()[1], other.gamma()[1], rtol=1e-5)
+
+
+def test_the_linear_agent_samples_from_its_posterior() -> None:
+    contexts, arms, rewards = regression_data()
+    regression = BayesianRegression(4, 3, AgentSettings())
+    regression.fit(contexts[:20], arms[:20], rewards[:20])
+    n = 20_000
+    sampled = regression.sample(np.repeat(contexts[:1], n, axis=0), Stream(derive("sample")))
+    generator = np.random.default_rng(0)
+    shape, rate = regression.gamma()
+    drawn = np.empty((n, 3))
+    for arm in range(3):
+        deviation = np.sqrt(rate[arm] / generator.gamma(shape[arm], size=n))
+        factor = np.linalg.cholesky(regression.covariance[arm])
+        noise = deviation[:, None] * (generator.standard_normal((n, 4)) @ factor.T)
+        drawn[:, arm] = (regression.mean[arm] + noise) @ contexts[0]
+    np.testing.assert_allclose(sampled.mean(0), drawn.mean(0), atol=0.05 * drawn.std(0).max())
+    np.testing.assert_allclose(sampled.std(0), drawn.std(0), rtol=0.05)
+    frequency = [np.bincount(x.argmax(1), minlength=3) / n for x in (sampled, drawn)]
+    np.testing.assert_allclose(*frequency, atol=0.02)
+
+
+@pytest.mark.parametrize("name", AGENTS)
+def test_a_restored_agent_continues_as_the_original(name: str) -> None:
+    settings = AgentSettings(hidden=5, minibatches=3, batch=8)
+    contexts, arms, rewards = regression_data()
+    agent, other = (make_agent(name, 4, 3, settings, seed) for seed in (0, 0))
+    agent.observe(contexts[:100], arms[:100], rewards[:100])
+    agent.train()
+    agent.choose(contexts[:7])
+    agent.observe(contexts[100:110], arms[100:110], rewards[100:110])
+    saved = {key: value.copy() for key, value in agent.state().items()}
+    other.remember(contexts[:110], arms[:110], rewards[:110])
+    other.restore(saved)
+    for _ in range(2):
+        choices = [each.choose(contexts[110:]) for each in (agent, other)]
+        np.testing.assert_array_equal(*choices)
+        for each in (agent, other):
+            each.observe(contexts[110:], arms[110:], rewards[110:])
+            each.train()
+
+
+def test_memory_grows_and_scales() -> None:
+    memory = Memory(2, context_scale=2.0, reward_scale=10.0)
+    contexts = np.arange(6000, dtype=np.float32).reshape(3000, 2)
+    for part in np.split(np.arange(3000), 30):
+        memory.add(contexts[part], part % 3, part.astype(np.float32))
+    np.testing.assert_array_equal(memory.inputs[:, :2], contexts / 2)
+    assert (memory.inputs[:, 2] == 1).all()
+    np.testing.assert_array_equal(memory.arms, np.arange(3000) % 3)
+    np.testing.assert_allclose(memory.rewards, np.arange(3000) / 10, rtol=1e-6)
+
+
+def test_training_that_diverges_says_so() -> None:
+    settings = AgentSettings(hidden=5, minibatches=30, batch=8, learning_rate=1e30)
+    contexts, arms, rewards = regression_data()
+    agent = make_agent("diag", 4, 3, settings, seed=0)
+    agent.observe(contexts, arms, rewards)
+    with pytest.raises(PacboundError, match="diverged"), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        agent.train()
+
+
+def test_settings_come_from_yaml_values() -> None:
+    settings = AgentSettings.from_mapping({"noise": 1, "initial_scale": 0.1, "flow_hidden": [20]})
+    assert settings.noise == 1.0
+    assert settings.initial_scale == (0.1,)
+    assert AgentSettings.from_mapping(settings.to_mapping()) == settings
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"learning_rat": 0.1}, "did you mean 'learning_rate'"),
+        ({"learning_rate": 0}, "learning_rate must be a positive number"),
+        ({"learning_rate": "fast"}, "learning_rate"),
+        ({"noise": float("nan")}, "noise"),
+        ({"slowing": -1}, "slowing must be a number of 0 or more"),
+        ({"batch": 2.5}, "batch"),
+        ({"hidden": 1}, "hidden"),
+        ({"prior_variance": [1, 1, 1]}, "each of the two layers"),
+        ({"share": 1.5}, "share"),
+        ({"initializer": "ones"}, "initializer"),
+        ({"reset_optimizer": 1}, "true or false"),
+        ({"batch": 8, "weight_draws": 3}, "divide"),
+    ],
+)
+def test_bad_settings_are_refused(values: dict[str, object], message: str) -> None:
+    with pytest.raises(PacboundError, match=message):
+        AgentSettings.from_mapping(values)
+
+
+def test_an_unknown_agent_is_refused() -> None:
+    with pytest.raises(PacboundError, match="did you mean 'k-linear'"):
+        make_agent("k-liner", 4, 3, AgentSettings(), seed=0)

@@ -1,0 +1,73 @@
+"""Agents' hyper-parameters: what the YAML says for whom, and what overrides it."""
+
+from __future__ import annotations
+
+import pytest
+
+from pacbound.errors import PacboundError
+from pacbound.experiments.bandit import recipes
+from pacbound.experiments.bandit.agents import AGENTS
+from pacbound.experiments.bandit.problems import problem_names
+from pacbound.experiments.bandit.recipes import PROTOCOLS, agent_settings
+from pacbound.experiments.bandit.settings import AgentSettings
+
+
+def test_every_entry_is_of_a_known_problem_agent_and_setting() -> None:
+    found = recipes._protocols()
+    assert tuple(found) == PROTOCOLS
+    for protocol, values in found.items():
+        assert set(values) == {"every", "agents", "problems"}
+        assert set(values["agents"]) <= set(AGENTS)
+        assert set(values["problems"]) <= set(problem_names())
+        for there in values["problems"].values():
+            assert set(there) <= {"every", *AGENTS}
+        for problem in problem_names():
+            for agent in AGENTS:
+                agent_settings(agent, problem, protocol)
+
+
+def test_the_published_protocol_is_kept() -> None:
+    for problem in problem_names():
+        for agent in AGENTS:
+            tuned = agent_settings(agent, problem)
+            assert (tuned.train_every, tuned.hidden, tuned.batch) == (50, 50, 512)
+            untuned = agent_settings(agent, problem, "untuned")
+            assert untuned == AgentSettings(learning_rate=1e-4, minibatches=100)
+
+
+def test_the_nearest_says_most(monkeypatch: pytest.MonkeyPatch) -> None:
+    values = {
+        "every": {"noise": 1.0, "beta": 1.0, "ridge": 1.0, "share": 0.1},
+        "agents": {"diag": {"noise": 2.0, "beta": 2.0, "ridge": 2.0}},
+        "problems": {"adult": {"every": {"noise": 3.0, "beta": 3.0}, "diag": {"noise": 4.0}}},
+    }
+    monkeypatch.setattr(recipes, "_protocols", lambda: {"tuned": values})
+
+    def found(agent: str, problem: str, **overrides: object) -> tuple[float, ...]:
+        made = agent_settings(agent, problem, "tuned", overrides)
+        return made.noise, made.beta, made.ridge, made.share
+
+    assert found("diag", "adult") == (4, 3, 2, 0.1)
+    assert found("greedy", "adult") == (3, 3, 1, 0.1)
+    assert found("diag", "mine.npz") == (2, 2, 2, 0.1)
+    assert found("linear", "mine.npz") == (1, 1, 1, 0.1)
+    assert found("diag", "adult", noise=5, share=1) == (5, 3, 2, 1)
+
+
+@pytest.mark.parametrize(
+    ("agent", "protocol", "overrides", "says"),
+    [
+        ("k-liner", "tuned", {}, "did you mean 'k-linear'"),
+        ("diag", "tuend", {}, "did you mean 'tuned'"),
+        ("diag", "tuned", {"nois": 1}, "did you mean 'noise'"),
+        ("diag", "tuned", {"noise": -1}, "noise must be"),
+        ("diag", "tuned", {"agent": "linear"}, "choose it with --agent"),
+        ("diag", "tuned", {"seed": 3}, "choose it with --seeds"),
+        ("diag", "tuned", {"steps": 3}, "choose it with --steps"),
+    ],
+)
+def test_what_is_refused(
+    agent: str, protocol: str, overrides: dict[str, object], says: str
+) -> None:
+    with pytest.raises(PacboundError, match=says):
+        agent_settings(agent, "statlog", protocol, overrides)

@@ -1,0 +1,61 @@
+"""The published tables say what the certificates say."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pacbound.certificate import checker
+from pacbound.certificate.format import FORMAT, Certificate
+from pacbound.experiments.learned.page import learned_table
+from pacbound.experiments.pac_bayes.page import NONE_YET, commands_table, results_table
+from pacbound.experiments.pages import TABLES, PageTable, updated
+from pacbound.report.terms import principal, terms
+
+ROOT = Path(__file__).parents[2]
+FOLDER = ROOT / "certificates"
+VECTORS = ROOT / "pacbound/certificate/vectors"
+FILES = [path for path in sorted(FOLDER.glob("*.json")) if FORMAT.encode() in path.read_bytes()]
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_published_certificates_hold(path: Path) -> None:
+    verdict = checker.verify(path.read_bytes())
+    assert verdict.accepted, verdict.reason
+    certificate = Certificate.from_json(path.read_bytes())
+    assert certificate.to_json().encode() == path.read_bytes()
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_terms_add_up_to_the_bound(path: Path) -> None:
+    certificate = Certificate.from_json(path.read_bytes())
+    steps = terms(certificate)
+    assert sum(term.adds for term in steps) == pytest.approx(float(principal(certificate).bound))
+
+
+@pytest.mark.parametrize("table", TABLES, ids=lambda table: table.page + table.part)
+def test_the_pages_are_up_to_date(table: PageTable) -> None:
+    text = (ROOT / table.page).read_text(encoding="utf-8")
+    made = table.make(ROOT / table.source)
+    assert updated(text, table.begin, made) == text, f"{table.page}: run `make results`"
+
+
+def test_a_page_without_markers_is_not_touched() -> None:
+    with pytest.raises(ValueError, match="has no <!-- made from certificates -->"):
+        updated("a page", TABLES[0].begin, "a table")
+
+
+@pytest.mark.parametrize("make", [results_table, commands_table, learned_table])
+def test_tables_of_vectors(make: Callable[[Path], str], tmp_path: Path) -> None:
+    """As if the vectors were published; and a folder without certificates says so."""
+    assert make(tmp_path) == NONE_YET
+    (tmp_path / "old.json").write_text('{"format": "pacbound-certificate/1"}', encoding="utf-8")
+    assert make(tmp_path) == NONE_YET
+    for path in VECTORS.glob("accepted-*.json"):
+        shutil.copy(path, tmp_path)
+    head, line, *rows = make(tmp_path).splitlines()
+    assert len(rows) > 10 and set(line) <= set("|-")
+    assert {row.count("|") for row in (head, line, *rows)} == {head.count("|")}
