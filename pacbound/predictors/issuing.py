@@ -57,7 +57,7 @@ from pacbound.training.learned_prior import learn_prior, prior_settings
 from pacbound.training.log import TrainingLog, log_path
 from pacbound.training.networks import network_inputs
 from pacbound.training.problem import Problem, build
-from pacbound.training.replay import Replay, compare_priors
+from pacbound.training.replay import PriorDiffers, Replay, compare_priors
 
 __all__ = ["Request", "certify", "posterior_of", "replay_prior", "seed_of"]
 
@@ -86,7 +86,7 @@ class Request:
         weights: Draws of whole weights, where examples must share them.
         samples: Of the KL, where it is not exact.
         allow_other_data: Certify on data that the posterior was not trained on.
-        replay_prior: Train a learned prior again, and compare.
+        replay_prior: Train a learned prior again, and compare; `made.prior` says what was found.
         device: Where the risk is sampled; the KL is computed on the CPU, in float64.
         command: To be recorded.
     """
@@ -157,10 +157,11 @@ def certify(
     claims = asked(request.wanted, counted.train_labels, data.classes, groups)
     ensure_claimable(predictor, claims)
     problem = posterior_of(checkpoint, data, request.allow_other_data, module)
+    replay = None
     if request.replay_prior:
         replay = replay_prior(checkpoint, data, sampler.report, module)
         if not replay.identical:
-            warnings.warn(replay.words(), stacklevel=2)
+            warnings.warn(replay.words(), PriorDiffers, stacklevel=2)
     training = train_command(settings, path)  # refused now, if at all, and not after sampling
     tried = recipe_ledger(settings, data.sha256)
     ledger = request.ledger((tried.candidates, tried.looks))
@@ -208,7 +209,7 @@ def certify(
         ledger,
         request.inequality,
         request.inequality_seen,
-        _made(checkpoint, path, training, request.command, time.monotonic() - start),
+        _made(checkpoint, path, training, request.command, time.monotonic() - start, replay),
     )
 
 
@@ -367,7 +368,14 @@ def replay_prior(
     return compare_priors(recorded, again, checkpoint.settings, part, module)
 
 
-def _made(checkpoint: Checkpoint, path: Path, training: str, command: str, seconds: float) -> Made:
+def _made(
+    checkpoint: Checkpoint,
+    path: Path,
+    training: str,
+    command: str,
+    seconds: float,
+    replay: Replay | None,
+) -> Made:
     epochs = TrainingLog(log_path(path)).records()
     learned, settings = checkpoint.learned_prior, checkpoint.settings
     times = {"certify": f"{seconds:.1f}"}
@@ -377,6 +385,8 @@ def _made(checkpoint: Checkpoint, path: Path, training: str, command: str, secon
     if learned is not None:
         times["prior"] = f"{learned.seconds:.1f}"
         prior = {**as_texts(prior_settings(settings)), **learned.machine}
+    if replay is not None:
+        prior["replay"] = replay.words()
     made = new_made(command, training_command=training[:2000], times=times, prior=prior)
     software = {**made.software, "torch": str(torch.__version__), "numpy": np.__version__}
     return replace(made, software=software, settings=setting_texts(settings))

@@ -163,9 +163,8 @@ def certified(trained: Path, predictor: str, *options: object) -> Path:
 def test_an_average_is_not_said_to_be_covered(trained: Path) -> None:
     result = run("predict", trained, "--samples", 2)
     assert "No certificate covers this average" in result.stdout
-    assert (
-        json.loads(run("predict", trained, "--samples", 2, "--json").stdout)["certificate"] is None
-    )
+    figures = json.loads(run("predict", trained, "--samples", 2, "--json").stdout)
+    assert figures["certificate"] is None
 
 
 @pytest.mark.parametrize("predictor", ["gibbs", "draw", "vote"])
@@ -183,9 +182,8 @@ def test_the_predictor_of_a_certificate(trained: Path, predictor: str, tmp_path:
     figures = json.loads(run(*base, "--json").stdout)
     assert figures["errors"] == int((arrays["classes"] != arrays["labels"]).sum())
     assert figures["claims"][0]["errors"] == figures["errors"]
-    assert (
-        figures["claims"][0]["bound"] == json.loads(certificate.read_text())["claims"][0]["bound"]
-    )
+    claims = json.loads(certificate.read_text())["claims"]
+    assert figures["claims"][0]["bound"] == claims[0]["bound"]
     assert figures["networks"] == (25 if predictor == "vote" else 1)
     assert ("shares" in arrays) == (predictor == "vote")
 

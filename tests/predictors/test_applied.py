@@ -18,7 +18,7 @@ from pacbound.certificate.format import Certificate
 from pacbound.data import Dataset
 from pacbound.errors import CertificateError, CheckpointError, SettingError
 from pacbound.predictors import PREDICTORS
-from pacbound.predictors.applied import VOTERS, Applied, observed, predictions
+from pacbound.predictors.applied import VOTERS, observed, predictions
 from pacbound.predictors.claims import Wanted
 from pacbound.predictors.export import network_drawn
 from pacbound.predictors.issuing import Request, certify, posterior_of
@@ -77,7 +77,7 @@ def test_a_vote_of_a_few_fresh_networks_is_covered(
 
 
 def test_an_even_number_would_not_be_covered() -> None:
-    """A vote of two is tied or wrong with probability 1 − (1 − w)², which exceeds 4w² at small w."""
+    """A vote of two is tied or wrong with probability 1 − (1 − w)², above 4w² at small w."""
     w = Fraction(1, 10)
     assert 1 - (1 - w) ** 2 > 4 * w**2
 
