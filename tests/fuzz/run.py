@@ -1,7 +1,7 @@
 """The recorded run, in parts that are kept: `python tests/fuzz/run.py --kept build/fuzz.jsonl`.
 
 Each part has a seed of its own, so that the mutants do not depend on the number of processes. With
-`--kept` every finished part is a line in a file, and the same command continues after it was stopped.
+`--kept` every finished part is a line in a file, and the same command continues what was stopped.
 Parts that were made with other checkers, mutations or vectors do not count.
 """
 
