@@ -37,6 +37,7 @@ __all__ = [
     "conclude",
     "ensure_claimable",
     "ensure_inequality",
+    "ensure_seen_is_paid",
     "new_ledger",
     "new_made",
 ]
@@ -60,14 +61,15 @@ def new_ledger(
         raise SettingError(
             "give the number of certificates, or the place of this one, but not both"
         )
-    for name, value, least in (
-        ("candidates", candidates, 1),
-        ("looks", looks, 0),
-        ("certificates", certificates, 1),
-        ("place", place or 1, 1),
+    first = 1 if place is None else place
+    for name, value, least, most in (
+        ("candidates", candidates, 1, 10**9),
+        ("looks", looks, 0, 10**6),
+        ("certificates", certificates, 1, 10**9),
+        ("place", first, 1, 10**9),
     ):
-        if value < least:
-            raise SettingError(f"{name} must be at least {least}, not {value}")
+        if not least <= value <= most:
+            raise SettingError(f"{name} must be from {least} to {most}, not {value}")
     counted = "declared" if place is None else "place"
     number = certificates if place is None else place
     return Ledger(
@@ -114,6 +116,18 @@ def ensure_inequality(predictor: Predictor, inequality: str) -> None:
         raise unknown_name("inequality", inequality, predictor.inequalities)
 
 
+def ensure_seen_is_paid(seen: bool, ledger: Ledger) -> None:
+    """Refuse an inequality that was selected among several that were seen, at the price of one.
+
+    Also where the selected one is that of the rule: it was kept because of what was seen.
+    """
+    if seen and ledger.user.candidates < 2:
+        raise SettingError(
+            "an inequality that was selected after both were seen is a further candidate: declare "
+            "--candidates 2 or more"
+        )
+
+
 def conclude(
     predictor: Predictor,
     delta: Decimal,
@@ -139,11 +153,7 @@ def conclude(
     if chosen == "catoni" and not validated:
         raise SettingError("inequality catoni needs a prior with a validation part: it fixes its λ")
     selected = "rule" if chosen == ruled else "candidate" if seen else "beforehand"
-    if selected == "candidate" and ledger.user.candidates < 2:
-        raise SettingError(
-            "an inequality that was selected after both were seen is a further candidate: declare "
-            "--candidates 2 or more"
-        )
+    ensure_seen_is_paid(seen, ledger)
     with precise():
         factor = factor_of(ledger)
         cost = codes.ledger_cost(ledger.candidates, ledger.looks, exact(1))

@@ -41,6 +41,7 @@ from pacbound.predictors.concluding import (
     conclude,
     ensure_claimable,
     ensure_inequality,
+    ensure_seen_is_paid,
     new_ledger,
     new_made,
 )
@@ -121,7 +122,7 @@ class Request:
             if name not in valid:
                 raise unknown_name(kind, name, valid)
         ensure_inequality(PREDICTORS[self.predictor], self.inequality)
-        self.ledger((1, 0))
+        ensure_seen_is_paid(self.inequality_seen, self.ledger((1, 0)))
 
     def ledger(self, recipe: tuple[int, int]) -> Ledger:
         """What was tried, with the recipe's own candidates and looks."""

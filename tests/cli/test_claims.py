@@ -59,6 +59,10 @@ def test_what_does_not_hold_for_a_predictor_is_refused(trained: Path, tmp_path: 
     refused(run("certify", trained, "--groups", "region"), "FILE.npy")
     refused(run("certify", trained, "--predictor", "fixed"), "did not learn")
     refused(run("certify", trained, "--certificates", 2, "--place", 1), "not both")
+    refused(run("certify", trained, "--candidates", 10**10), "candidates", "1000000000")
+    refused(run("certify", trained, "--looks", 10**7), "looks", "1000000")
+    refused(run("certify", trained, "--place", 10**10), "place", "1000000000")
+    refused(run("certify", trained, "--inequality-seen"), "--candidates 2")
     costs.write_text("0,2,1\n1,0,1\n1,1,0\n")
     refused(run("certify", trained, "--cost", costs), "not between 0 and 1")
 

@@ -314,10 +314,12 @@ def test_the_default_inequality_is_the_predictors(trained: Path, tiny_data: Data
     assert (gibbs.bound.inequality, gibbs.bound.selected) == ("xi", "rule")
     drawn = certify(trained, tiny_data, change(REQUEST, inequality="binomial"))
     assert (drawn.bound.inequality, drawn.bound.selected) == ("binomial", "beforehand")
-    both = change(REQUEST, inequality="binomial", inequality_seen=True)
-    with pytest.raises(PacboundError, match="--candidates 2"):
-        certify(trained, tiny_data, both)
-    assert certify(trained, tiny_data, change(both, candidates=2)).bound.selected == "candidate"
+    with pytest.raises(PacboundError, match="--candidates 2"):  # before anything is sampled
+        change(REQUEST, inequality="binomial", inequality_seen=True)
+    with pytest.raises(PacboundError, match="--candidates 2"):  # the rule's was kept, after a look
+        change(REQUEST, inequality_seen=True)
+    both = change(REQUEST, inequality="binomial", inequality_seen=True, candidates=2)
+    assert certify(trained, tiny_data, both).bound.selected == "candidate"
 
 
 def test_certificates_are_paid_for(trained: Path, tiny_data: Dataset) -> None:
