@@ -21,7 +21,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from pacbound.certificate.checker import verify
+from pacbound.certificate import checker
 from pacbound.certificate.format import Certificate, Claim
 from pacbound.data import Dataset
 from pacbound.errors import CertificateError, CheckpointError, DataError, SettingError
@@ -91,7 +91,7 @@ def predictions(
         voters: Networks of a vote for each input, an odd number from 3; `VOTERS` by default.
         module: The user's own network, where the checkpoint is of one.
     """
-    verdict = verify(certificate.to_json().encode())
+    verdict = checker.verify(certificate.to_json().encode())
     if not verdict.accepted:
         raise CertificateError(f"the certificate does not hold: {verdict.check} {verdict.reason}")
     voters = _voters(certificate, voters)

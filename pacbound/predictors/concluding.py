@@ -32,6 +32,7 @@ from pacbound.errors import SettingError, unknown_name
 from pacbound.predictors.base import Observed, Paid, Predictor, factor_of
 from pacbound.predictors.evidence import tail_nats
 from pacbound.predictors.words import sentence
+from pacbound.printable import recordable
 
 __all__ = [
     "conclude",
@@ -173,7 +174,7 @@ def conclude(
         predictor=predictor.name,
         delta=delta,
         claims=tuple(claims),
-        data=data,
+        data=replace(data, name=recordable(data.name, 200) or "data"),
         model=model,
         prior=prior,
         ledger=ledger,
@@ -181,7 +182,7 @@ def conclude(
         bound=Bound(inequality=chosen, selected=selected, code=code, ledger=in_ledger),
         also=also,
         seeds=observed.seeds,
-        made=made or new_made(),
+        made=_recordable_made(made or new_made()),
     )
     words = sentence(certificate, predictor.over, predictor.who)
     certificate = replace(certificate, sentence=words)
@@ -189,6 +190,17 @@ def conclude(
     if not verdict.accepted:
         raise RuntimeError(f"the issuer and the checker disagree: {verdict.check} {verdict.reason}")
     return certificate
+
+
+def _recordable_made(made: Made) -> Made:
+    """With names of files and settings as they may be recorded."""
+
+    def shown(value: Any) -> Any:
+        if isinstance(value, str):
+            return recordable(value)
+        return {name: recordable(text) for name, text in value.items()}
+
+    return Made(**{name: shown(value) for name, value in vars(made).items()})
 
 
 def _code(model: Model, prior: Prior) -> Any:
