@@ -104,26 +104,25 @@ def fixed_certificate(
 ) -> Certificate:
     """The certificate of a predictor that was fixed before these examples were seen.
 
-        Arguments:
-            labels: The true classes of all examples, from 0.
-            predictions: The predicted classes; a negative number where nothing is predicted, which
-                counts as an error.
-            digests: Of the examples (`pacbound.data.digests`).
-            model_sha256: The digest of the predictor: of its file or its tensors.
-            source: estimator, module, onnx or predictions.
-            wanted: A `pacbound.predictors.claims.Wanted`; the error over all by default.
-            ledger: What was tried; nothing by default.
-            copies: counted, independent, or unknown where examples have neither content nor id.
-            test: Errors and number of further examples, for information.
+    Arguments:
+        labels: The true classes of all examples, from 0.
+        predictions: The predicted classes; a negative number where nothing is predicted, which
+            counts as an error.
+        digests: Of the examples (`pacbound.data.digests`).
+        model_sha256: The digest of the predictor: of its file or its tensors.
+        source: estimator, module, onnx or predictions.
+        wanted: A `pacbound.predictors.claims.Wanted`; the error over all by default.
+        ledger: What was tried; nothing by default.
+        copies: counted, independent, or unknown where examples have neither content nor id.
+        test: Errors and number of further examples, for information.
 
-        Example:
-            >>> from pacbound.data.copies import ALLOWED_PERCENT
-    from pacbound.data.digests import unnamed_digests
-            >>> truth = np.array([0, 1] * 50)
-            >>> c = fixed_certificate(truth, truth, 2, digests=unnamed_digests(truth),
-            ...                       model_sha256="0" * 64, copies="unknown")
-            >>> str(c.overall.bound)
-            '0.0295130497'
+    Example:
+        >>> from pacbound.data.digests import unnamed_digests
+        >>> truth = np.array([0, 1] * 50)
+        >>> c = fixed_certificate(truth, truth, 2, digests=unnamed_digests(truth),
+        ...                       model_sha256="0" * 64, copies="unknown")
+        >>> str(c.overall.bound)
+        '0.0295130497'
     """
     from pacbound.predictors.budget import divide
     from pacbound.predictors.claims import Wanted, asked
