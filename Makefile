@@ -53,7 +53,7 @@ faults: $(INSTALLED)  ## kill commands at random moments, thirty times each, and
 	$(BIN)/python tests/faults/killing.py 30
 
 fuzz: $(INSTALLED)  ## 100 000 mutated certificates and 20 000 checkpoints: none may get in
-	OMP_NUM_THREADS=1 $(BIN)/python tests/fuzz/run.py 100000 20000
+	OMP_NUM_THREADS=1 $(BIN)/python tests/fuzz/run.py 100000 20000 --kept build/fuzz.jsonl
 
 coverage: $(INSTALLED)  ## 1000 certificates of every predictor and prior, 20 000 draws: how many hold
 	OMP_NUM_THREADS=1 PACBOUND_COVERAGE=1000 PACBOUND_COVERAGE_DRAWS=20000 \

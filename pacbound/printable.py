@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 
-__all__ = ["LONGEST", "printable", "printable_json"]
+__all__ = ["LONGEST", "printable", "printable_json", "recordable"]
 
 LONGEST = 2000  # characters of any one text
 
@@ -23,6 +23,17 @@ def printable(text: str, longest: int = LONGEST) -> str:
     """
     shown = "".join(x if x.isprintable() else "\N{REPLACEMENT CHARACTER}" for x in text[:longest])
     return shown if len(text) <= longest else f"{shown} … ({len(text)} characters in the file)"
+
+
+def recordable(text: str, longest: int = LONGEST) -> str:
+    """A text as a certificate may record it: printable, and without the sentence's own quotes.
+
+    Example:
+        >>> recordable("of “mine”\\n", longest=9)
+        'of "mine"'
+    """
+    shown = "".join(x if x.isprintable() else "\N{REPLACEMENT CHARACTER}" for x in text[:longest])
+    return shown.replace("“", '"').replace("”", '"')
 
 
 def printable_json(text: str) -> str:

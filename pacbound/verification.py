@@ -9,7 +9,7 @@ from pathlib import Path
 from pacbound.certificate.checker import Verdict, check_file
 from pacbound.errors import CertificateError, FileError
 
-__all__ = ["model_digest", "verify"]
+__all__ = ["check_demands", "model_digest", "verify"]
 
 
 def verify(
@@ -31,16 +31,28 @@ def verify(
     for name, value in (("max_risk", max_risk), ("max_class_risk", max_class_risk)):
         if not 0 <= value <= 1:
             raise CertificateError(f"{name} {value} is not in [0, 1]")
-    return check_file(
-        os.fspath(path),
-        Decimal(repr(float(max_risk))),
-        max_class_risk=Decimal(repr(float(max_class_risk))),
-        model_sha256=model_digest(checkpoint) if checkpoint else "",
-    )
+    most, most_of_classes = (Decimal(repr(float(x))) for x in (max_risk, max_class_risk))
+    return check_demands(os.fspath(path), most, most_of_classes, checkpoint)
 
 
-def model_digest(path: str | os.PathLike[str]) -> str:
-    """What `model.sha256` is for a file: of a checkpoint's posterior, or of the file's bytes."""
+def check_demands(
+    path: str, max_risk: Decimal, max_class_risk: Decimal, checkpoint: str | os.PathLike[str]
+) -> Verdict:
+    """The verdict on a file, with what a user demands of it."""
+    verdict = check_file(path, max_risk, max_class_risk=max_class_risk)
+    if not checkpoint or verdict.certificate is None or not verdict.accepted:
+        return verdict
+    centre = verdict.certificate["model"].get("source") == "centre"
+    digest = model_digest(checkpoint, centre)
+    return check_file(path, max_risk, max_class_risk=max_class_risk, model_sha256=digest)
+
+
+def model_digest(path: str | os.PathLike[str], centre: bool = False) -> str:
+    """What `model.sha256` is for a file: of a checkpoint's posterior, or of the file's bytes.
+
+    Arguments:
+        centre: Of the centre of the checkpoint's learned prior, which a certificate may be of.
+    """
     from pacbound.files import file_digest
 
     # Others may have no end, or never begin.
@@ -56,4 +68,7 @@ def model_digest(path: str | os.PathLike[str]) -> str:
     from pacbound.networks.digests import tensors_digest
     from pacbound.training.checkpoints import Checkpoint
 
-    return tensors_digest(Checkpoint.load(Path(path)).posterior)
+    checkpoint = Checkpoint.load(Path(path))
+    if centre and checkpoint.learned_prior is not None:
+        return checkpoint.learned_prior.sha256
+    return tensors_digest(checkpoint.posterior)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import sys
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -44,8 +45,8 @@ __all__ = ["certify", "sampling_progress", "terms_table"]
 @click.option(
     "--replay-prior",
     is_flag=True,
-    help="Train a learned prior again from its seed, which takes as long as it took, and refuse "
-    "a checkpoint whose prior is another.",
+    help="Train a learned prior again from its seed, which takes as long as it took. On the same "
+    "kind of machine a prior that differs is refused; elsewhere the distance is shown.",
 )
 @click.option(
     "--export",
@@ -235,6 +236,7 @@ def certify(
     from pacbound.predictors.claims import read_costs, read_groups
     from pacbound.predictors.export import ensure_exportable, export_network
     from pacbound.training.checkpoints import Checkpoint
+    from pacbound.training.replay import PriorDiffers
     from pacbound.workers.choice import engine_for
     from pacbound.workers.kept import Kept
     from pacbound_cli.data import fetching_bar
@@ -254,7 +256,9 @@ def certify(
         with (
             engine_for(workers or _own_workers(device), scheduler) as engine,
             sampling_progress() as report,
+            warnings.catch_warnings(),
         ):
+            warnings.simplefilter("ignore", PriorDiffers)  # it is shown with the certificate
             certificate = load_network(checkpoint, module).certify(
                 data,
                 probability,
@@ -378,6 +382,8 @@ def _show(certificate: Certificate, path: Path) -> None:
             others.add_row(f"held-out binomial, {errors}", f"{entry.upper:.3%}")
     if others.row_count:
         console.print(others)
+    if replay := certificate.made.prior.get("replay"):
+        console.print(replay)
     if certificate.risk_bound >= 1 - 1 / certificate.data.classes:
         console.print("This bound is no better than guessing: it says nothing.", style="yellow")
     console.print(f"written to {path}; check it with: pacbound verify {path}", soft_wrap=True)

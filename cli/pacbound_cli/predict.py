@@ -1,4 +1,4 @@
-"""`pacbound predict`: the averaged prediction of networks drawn from a checkpoint's posterior."""
+"""`pacbound predict`: what a certificate covers, or the average of networks of a posterior."""
 
 from __future__ import annotations
 
@@ -12,10 +12,18 @@ import click
 from pacbound_cli.options import device_option, json_option, threads_option
 
 if TYPE_CHECKING:
+    from torch import nn
+
+    from pacbound.certificate.format import Certificate
     from pacbound.predict import Evaluation
     from pacbound.predict.evaluation import OutOfDistribution
+    from pacbound.predict.examples import Examples
+    from pacbound.predictors.applied import Applied, Observed
 
 __all__ = ["predict", "show_evaluation"]
+
+UNCOVERED = "No certificate covers this average; --certificate FILE runs what one covers."
+OF_THE_AVERAGE = ("samples", "other_name", "plot", "device")  # without effect on a certified one
 
 
 @click.command()
@@ -24,6 +32,17 @@ __all__ = ["predict", "show_evaluation"]
     "--model",
     metavar="PACKAGE.MODULE:FACTORY",
     help="The network of your own that was trained; a checkpoint is no reason to run code.",
+)
+@click.option(
+    "--certificate",
+    "certificate_path",
+    type=click.Path(path_type=Path),
+    help="Run the predictor that this certificate of the checkpoint covers, and no other.",
+)
+@click.option(
+    "--voters",
+    type=click.IntRange(min=3),
+    help="With the certificate of a vote: networks for each input, an odd number.  [default: 25]",
 )
 @click.option("--data", "data_name", help="A named data set or an .npz file [the checkpoint's].")
 @click.option(
@@ -37,15 +56,22 @@ __all__ = ["predict", "show_evaluation"]
 @click.option("--ood", "other_name", help="Other data, to be told from these by the entropy.")
 @click.option("--limit", type=click.IntRange(min=1), help="Only so many examples, the first.")
 @click.option(
-    "-o", "--output", type=click.Path(path_type=Path), help="Probabilities and entropies, as .npz."
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    help="Probabilities and entropies, or the classes under a certificate, as .npz.",
 )
 @click.option("--plot", type=click.Path(path_type=Path), help="The reliability diagram, as .svg.")
 @device_option
 @threads_option
 @json_option
+@click.pass_context
 def predict(
+    ctx: click.Context,
     checkpoint: Path,
     model: str | None,
+    certificate_path: Path | None,
+    voters: int | None,
     data_name: str | None,
     samples: int,
     split: str | None,
@@ -59,11 +85,20 @@ def predict(
 ) -> None:
     """Predict with networks drawn from the posterior of CHECKPOINT, and say how good that is.
 
+    Without a certificate, the probabilities of some networks are averaged. No certificate covers
+    that average.
+
+    With --certificate, the predictor that the certificate speaks of is run: the one drawn network,
+    the fixed centre, a network for each input (gibbs), or for each input the vote of an odd number
+    of networks. The certificate is checked first, and must be of this checkpoint.
+
     The networks are determined by checkpoint and data: running it again gives the same figures.
 
     \b
     Examples:
       pacbound predict mlp.pt
+      pacbound predict mlp.pt --certificate certificates/mlp.json -o classes.npz
+      pacbound predict mlp.pt --certificate vote.json --voters 101
       pacbound predict mlp.pt --samples 100 --ood fashion-mnist -o predictions.npz
       pacbound predict mlp.pt --data mine.npz --plot reliability.svg
     """
@@ -74,6 +109,10 @@ def predict(
         ensure_writable(output)
     if plot is not None:
         ensure_drawable(plot)
+    if certificate_path is None and voters is not None:
+        raise click.UsageError("--voters is for the certificate of a vote: give --certificate")
+    if certificate_path is not None:
+        _refuse_options(ctx)
 
     import torch
 
@@ -92,12 +131,17 @@ def predict(
     if threads is not None:
         torch.set_num_threads(threads)
     settings = load_finished(checkpoint).settings
+    certificate = _accepted(certificate_path) if certificate_path is not None else None
     with fetching_bar() as progress:
         data = load(data_name or settings.data, progress, settings.label)
         other_data = load(other_name, progress, settings.label) if other_name else None
     module = module_from(model, data.input_shape, data.classes) if model else None
-    predictor = Predictor.of(checkpoint, data, module, place)
     examples = examples_of(data, split, limit)
+    if certificate is not None:
+        applied = _apply(certificate, checkpoint, examples, voters, module)
+        _conclude(certificate, applied, examples, output, as_json)
+        return
+    predictor = Predictor.of(checkpoint, data, module, place)
     other = examples_of(other_data, None, limit) if other_data else None
     if other is not None and other.inputs.shape[1:] != data.input_shape:
         raise DataError(
@@ -120,10 +164,120 @@ def predict(
 
         draw_reliability(evaluation, f"{checkpoint.stem} on {examples.data}", plot)
     if as_json:
-        result = {"checkpoint": str(checkpoint), "seed": predictor.seed, **evaluation.to_mapping()}
+        result = {
+            "checkpoint": str(checkpoint),
+            "seed": predictor.seed,
+            "certificate": None,
+            **evaluation.to_mapping(),
+        }
         click.echo(printable_json(json.dumps(result, indent=1, ensure_ascii=False)))
     else:
         show_evaluation(evaluation, [path for path in (output, plot) if path is not None])
+        click.echo(UNCOVERED)
+
+
+def _refuse_options(ctx: click.Context) -> None:
+    for name in OF_THE_AVERAGE:
+        if ctx.get_parameter_source(name) == click.core.ParameterSource.COMMANDLINE:
+            option = {"other_name": "ood"}.get(name, name)
+            raise click.UsageError(
+                f"--{option} is for an average of networks: with --certificate it has no effect"
+            )
+
+
+def _accepted(path: Path) -> Certificate:
+    """The certificate in a file, if it holds; exit code 1 if it does not."""
+    from pacbound.certificate.format import Certificate
+    from pacbound.verification import verify
+
+    verdict = verify(path)
+    if not verdict.accepted:
+        click.echo(verdict.line(str(path)), err=True)
+        raise click.exceptions.Exit(verdict.exit_code)
+    return Certificate.load(path)
+
+
+def _apply(
+    certificate: Certificate,
+    checkpoint: Path,
+    examples: Examples,
+    voters: int | None,
+    module: nn.Module | None,
+) -> Applied:
+    from pacbound.predictors.applied import predictions
+    from pacbound_cli.certify import sampling_progress
+
+    with sampling_progress() as report:
+        return predictions(
+            certificate, checkpoint, examples.inputs, voters=voters, module=module, report=report
+        )
+
+
+def _conclude(
+    certificate: Certificate,
+    applied: Applied,
+    examples: Examples,
+    output: Path | None,
+    as_json: bool,
+) -> None:
+    """Write the classes, and show what was observed beside what is claimed."""
+    from pacbound.predictors.applied import observed, save_classes
+    from pacbound.printable import printable_json
+
+    if output is not None:
+        save_classes(output, applied, examples.labels)
+    seen = observed(certificate.claims, applied, examples.labels)
+    if as_json:
+        result = {
+            "data": examples.data,
+            "split": examples.split,
+            "examples": len(examples.labels),
+            "errors": int((applied.classes != examples.labels).sum()),
+            "predictor": applied.predictor,
+            "networks": applied.networks,
+            "covered": applied.words(),
+            "certificate": certificate.sentence,
+            "claims": [each.to_mapping() for each in seen],
+        }
+        click.echo(printable_json(json.dumps(result, indent=1, ensure_ascii=False)))
+    else:
+        _show_applied(certificate, applied, examples, seen, output)
+
+
+def _show_applied(
+    certificate: Certificate,
+    applied: Applied,
+    examples: Examples,
+    seen: list[Observed],
+    output: Path | None,
+) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    from pacbound.printable import printable
+
+    console = Console()
+    console.print(Text(printable(applied.words())))
+    console.print(Text(f"The certificate: {printable(certificate.sentence)}"), style="bold")
+    which = f"{len(examples.labels)} {examples.split} examples of {examples.data}"
+    table = Table()
+    table.add_column(Text(printable(which)))
+    for column in ("errors", "observed", "certified"):
+        table.add_column(column, justify="right")
+    errors = int((applied.classes != examples.labels).sum())
+    if certificate.overall is None:
+        rate = f"{errors / len(examples.labels):.2%}"
+        table.add_row("all", f"{errors} of {len(examples.labels)}", rate, "no claim")
+    for each in seen:
+        rate = f"{each.errors / each.examples:.2%}" if each.examples else "–"
+        counts = f"{each.errors} of {each.examples}"
+        table.add_row(each.claim.scope, counts, rate, f"at most {each.claim.bound:.2%}")
+    console.print(table)
+    if examples.split == "train":
+        console.print("These examples may be those that it was trained or certified on.")
+    if output is not None:
+        console.print(f"written to {output}", soft_wrap=True)
 
 
 def show_evaluation(evaluation: Evaluation, written: list[Path]) -> None:

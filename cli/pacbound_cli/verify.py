@@ -7,7 +7,6 @@ from decimal import Decimal
 
 import click
 
-from pacbound.certificate.checker import check_file
 from pacbound.printable import printable_json
 
 __all__ = ["verify"]
@@ -41,7 +40,8 @@ def _risk(ctx: click.Context, param: click.Parameter, value: float) -> Decimal:
     "--checkpoint",
     metavar="CKPT",
     default="",
-    help="Reject a certificate that is not for the posterior in this checkpoint.",
+    help="Reject a certificate that is not for the posterior, or the learned prior's centre, in "
+    "this checkpoint.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the verdicts as JSON.")
 def verify(
@@ -61,13 +61,10 @@ def verify(
       pacbound verify certificates/mlp-600.json --max-risk 0.25 --checkpoint mlp.pt
       pacbound verify certificates/mlp-600.json --max-class-risk 0.4
     """
-    digest = ""
-    if checkpoint:
-        from pacbound.verification import model_digest
+    from pacbound.verification import check_demands
 
-        digest = model_digest(checkpoint)
     verdicts = {
-        path: check_file(path, max_risk, "", max_class_risk, digest) for path in certificates
+        path: check_demands(path, max_risk, max_class_risk, checkpoint) for path in certificates
     }
     if as_json:
         rows = [{"file": path, **verdict.fields()} for path, verdict in verdicts.items()]

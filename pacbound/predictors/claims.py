@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from pacbound.certificate.format import Claim
 from pacbound.data.digests import costs_digest
 from pacbound.errors import FileError, SettingError, unknown_name
+from pacbound.printable import recordable
 
 __all__ = ["CLAIMS", "Asked", "Costs", "Wanted", "asked", "read_costs", "read_groups"]
 
@@ -163,7 +164,7 @@ def read_costs(path: Path) -> Costs:
         raise SettingError(
             f"{path} must have numbers alone: costs by true and predicted class"
         ) from error
-    return Costs(path.stem[:60], tuple(map(tuple, rows)))
+    return Costs(recordable(path.stem, 60), tuple(map(tuple, rows)))
 
 
 def read_groups(source: str, data: str) -> tuple[str, ...]:

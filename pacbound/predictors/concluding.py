@@ -39,11 +39,13 @@ from pacbound.errors import SettingError, unknown_name
 from pacbound.predictors.base import Observed, Paid, Predictor, factor_of
 from pacbound.predictors.evidence import tail_nats
 from pacbound.predictors.words import sentence
+from pacbound.printable import recordable
 
 __all__ = [
     "conclude",
     "ensure_claimable",
     "ensure_inequality",
+    "ensure_seen_is_paid",
     "new_ledger",
     "new_made",
 ]
@@ -67,14 +69,15 @@ def new_ledger(
         raise SettingError(
             "give the number of certificates, or the place of this one, but not both"
         )
-    for name, value, least in (
-        ("candidates", candidates, 1),
-        ("looks", looks, 0),
-        ("certificates", certificates, 1),
-        ("place", place or 1, 1),
+    first = 1 if place is None else place
+    for name, value, least, most in (
+        ("candidates", candidates, 1, 10**9),
+        ("looks", looks, 0, 10**6),
+        ("certificates", certificates, 1, 10**9),
+        ("place", first, 1, 10**9),
     ):
-        if value < least:
-            raise SettingError(f"{name} must be at least {least}, not {value}")
+        if not least <= value <= most:
+            raise SettingError(f"{name} must be from {least} to {most}, not {value}")
     counted = "declared" if place is None else "place"
     number = certificates if place is None else place
     return Ledger(
@@ -122,6 +125,18 @@ def ensure_inequality(predictor: Predictor, inequality: str) -> None:
         raise unknown_name("inequality", inequality, valid)
 
 
+def ensure_seen_is_paid(seen: bool, ledger: Ledger) -> None:
+    """Refuse an inequality that was selected among several that were seen, at the price of one.
+
+    Also where the selected one is that of the rule: it was kept because of what was seen.
+    """
+    if seen and ledger.user.candidates < 2:
+        raise SettingError(
+            "an inequality that was selected after both were seen is a further candidate: declare "
+            "--candidates 2 or more"
+        )
+
+
 def conclude(
     predictor: Predictor,
     delta: Decimal,
@@ -149,11 +164,7 @@ def conclude(
             f"inequality {chosen} needs a prior with a validation part: it fixes its λ"
         )
     selected = "rule" if chosen == ruled else "candidate" if seen else "beforehand"
-    if selected == "candidate" and ledger.user.candidates < 2:
-        raise SettingError(
-            "an inequality that was selected after both were seen is a further candidate: declare "
-            "--candidates 2 or more"
-        )
+    ensure_seen_is_paid(seen, ledger)
     with precise():
         factor = factor_of(ledger)
         cost = codes.ledger_cost(ledger.candidates, ledger.looks, exact(1))
@@ -173,7 +184,7 @@ def conclude(
         predictor=predictor.name,
         delta=delta,
         claims=tuple(claims),
-        data=data,
+        data=replace(data, name=recordable(data.name, 200) or "data"),
         model=model,
         prior=prior,
         ledger=ledger,
@@ -181,7 +192,7 @@ def conclude(
         bound=Bound(inequality=chosen, selected=selected, code=code, ledger=in_ledger),
         also=also,
         seeds=observed.seeds,
-        made=made or new_made(),
+        made=_recordable_made(made or new_made()),
     )
     words = sentence(certificate, predictor.over, predictor.who)
     certificate = replace(certificate, sentence=words)
@@ -206,6 +217,17 @@ def _unknown(certificate: Certificate) -> str:
     )
     found = [f"{kind} '{name}'" for kind, name, known in lists if name and name not in known]
     return ", ".join(found)
+
+
+def _recordable_made(made: Made) -> Made:
+    """With names of files and settings as they may be recorded."""
+
+    def shown(value: Any) -> Any:
+        if isinstance(value, str):
+            return recordable(value)
+        return {name: recordable(text) for name, text in value.items()}
+
+    return Made(**{name: shown(value) for name, value in vars(made).items()})
 
 
 def _code(model: Model, prior: Prior) -> Any:

@@ -44,6 +44,7 @@ from pacbound.predictors.concluding import (
     conclude,
     ensure_claimable,
     ensure_inequality,
+    ensure_seen_is_paid,
     new_ledger,
     new_made,
 )
@@ -61,7 +62,7 @@ from pacbound.training.learned_prior import learn_prior
 from pacbound.training.log import TrainingLog, log_path
 from pacbound.training.networks import network_inputs
 from pacbound.training.problem import Problem, observe
-from pacbound.training.replay import Replay, compare_priors
+from pacbound.training.replay import PriorDiffers, Replay, compare_priors
 
 __all__ = ["Request", "certify", "issue", "posterior_of", "replay_prior", "seed_of"]
 
@@ -89,7 +90,7 @@ class Request:
         weights: Draws of whole weights, where examples must share them.
         samples: Of the KL, where it is not exact.
         allow_other_data: Certify on data that the posterior was not trained on.
-        replay_prior: Train a learned prior again, and compare.
+        replay_prior: Train a learned prior again, and compare; `made.prior` says what was found.
         device: Where the risk is sampled; the KL is computed on the CPU, in float64.
         command: To be recorded.
     """
@@ -124,7 +125,7 @@ class Request:
             if name not in valid:
                 raise unknown_name(kind, name, valid)
         ensure_inequality(PREDICTORS[self.predictor], self.inequality)
-        self.ledger((1, 0))
+        ensure_seen_is_paid(self.inequality_seen, self.ledger((1, 0)))
 
     def ledger(self, recipe: tuple[int, int]) -> Ledger:
         """What was tried, with the recipe's own candidates and looks."""
@@ -176,10 +177,11 @@ def issue(
     claims = asked(request.wanted, counted.train_labels, data.classes, groups)
     ensure_claimable(predictor, claims)
     problem = posterior_of(checkpoint, data, request.allow_other_data, module)
+    replay = None
     if request.replay_prior:
         replay = replay_prior(checkpoint, data, sampler.report, module)
         if not replay.identical:
-            warnings.warn(replay.words(), stacklevel=2)
+            warnings.warn(replay.words(), PriorDiffers, stacklevel=2)
     training = train_command(settings, path)  # refused now, if at all, and not after sampling
     tried = recipe_ledger(settings, data.sha256)
     ledger = request.ledger((tried.candidates, tried.looks))
@@ -227,7 +229,14 @@ def issue(
         ledger,
         request.inequality,
         request.inequality_seen,
-        _made(checkpoint, training, request.command, training_seconds, time.monotonic() - start),
+        _made(
+            checkpoint,
+            training,
+            request.command,
+            training_seconds,
+            time.monotonic() - start,
+            replay,
+        ),
     )
 
 
@@ -384,6 +393,7 @@ def _made(
     command: str,
     training_seconds: float | None,
     seconds: float,
+    replay: Replay | None,
 ) -> Made:
     learned, settings = checkpoint.learned_prior, checkpoint.settings
     times = {"certify": f"{seconds:.1f}"}
@@ -393,6 +403,8 @@ def _made(
     if learned is not None:
         times["prior"] = f"{learned.seconds:.1f}"
         prior = {**as_texts(prior_settings(settings)), **learned.machine}
+    if replay is not None:
+        prior["replay"] = replay.words()
     made = new_made(command, training_command=training[:2000], times=times, prior=prior)
     software = {**made.software, "torch": str(torch.__version__), "numpy": np.__version__}
     return replace(made, software=software, settings=setting_texts(settings))

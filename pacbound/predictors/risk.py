@@ -78,23 +78,34 @@ class Loss:
 
 @dataclass(frozen=True)
 class Judged:
-    """What one network does on every example."""
+    """What one network does on every example.
+
+    A row that is surely right has one possible class, its label: rounding may not make it a right
+    member of another predicted class.
+    """
 
     wrong: NDArray[np.bool_]  # (n,)
     possible: NDArray[np.bool_]  # (n, classes)
+
+    @classmethod
+    def of(cls, logits: Tensor, labels: Tensor) -> Judged:
+        wrong, possible = is_error(logits, labels), possible_classes(logits)
+        own = torch.nn.functional.one_hot(labels, logits.shape[1]).bool()
+        return cls(wrong.numpy(), torch.where(wrong[:, None], possible, own).numpy())
 
 
 def judge(network: nn.Module, examples: Examples) -> Judged:
     """A plain network, in float32, on every example once."""
     inputs, labels = examples
-    wrong, possible = [], []
+    parts = []
     with torch.inference_mode():
         for first in range(0, len(labels), CHUNK):
             part = slice(first, first + CHUNK)
-            logits = network(inputs[part])
-            wrong.append(is_error(logits, labels[part]))
-            possible.append(possible_classes(logits))
-    return Judged(torch.cat(wrong).numpy(), torch.cat(possible).numpy())
+            parts.append(Judged.of(network(inputs[part]), labels[part]))
+    return Judged(
+        np.concatenate([part.wrong for part in parts]),
+        np.concatenate([part.possible for part in parts]),
+    )
 
 
 def errors_of(network: nn.Module, examples: Examples) -> int:

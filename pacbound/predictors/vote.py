@@ -5,7 +5,8 @@ risk of one network (`vote-gibbs`), and at most four times the risk that two ind
 err at once (`vote-tandem`: A. Masegosa, S. Lorenzen, C. Igel and Y. Seldin, "Second Order
 PAC-Bayesian Bounds for the Weighted Majority Vote", 2020). Pairs have twice the KL.
 
-A certificate speaks of the vote of all networks, not of a vote of a few samples.
+A certificate speaks of the vote of all networks. Its bounds also hold for the vote of an odd number
+of networks that are drawn anew for every input, which `pacbound.predictors.applied` runs.
 """
 
 from __future__ import annotations

@@ -14,9 +14,13 @@ from pacbound.priors.learned import LearnedPrior
 from pacbound.recipes import Settings
 from pacbound.training.networks import network_inputs, plain_network
 
-__all__ = ["Replay", "compare_priors"]
+__all__ = ["PriorDiffers", "Replay", "compare_priors"]
 
 CHUNK = 2000  # examples at a time
+
+
+class PriorDiffers(UserWarning):
+    """A prior that was trained again on another kind of machine has other bits."""
 
 
 @dataclass(frozen=True)

@@ -507,6 +507,43 @@ def rearranged(good: dict[str, Json], number: str, slug: str) -> Json:
     return changed(good[base], {"sentence": said.replace(old, new)})
 
 
+def impossible(good: dict[str, Json]) -> Iterator[Forged]:
+    """Primitives of which everything is computed anew, and that cannot all be true."""
+    # A mean square that is too small for the determinant.
+    small = {"evidence.groups.0.mean_square": "0.01", "evidence.groups.0.log_det": "-213"}
+    # A second group that makes up for the first.
+    large = {**small, "evidence.groups.1.mean_square": "60"}
+    for slug, changes in (("negative-kl", small), ("negative-kl-of-one-group", large)):
+        yield Forged("9.6", slug, SAMPLES, to_bytes(finish(changed(good[SAMPLES], changes))))
+    # Below the tolerance of 9.1, which grows with the number of parameters.
+    many = 10**12
+    changes = {
+        "model.parameters": many,
+        "prior.variances": [{"name": "1", "parameters": many, "by": "given", "value": "1"}],
+        "evidence.groups": [{"trace": str(many), "distance_sq": "0", "log_det": "900"}],
+    }
+    forged = finish(changed(good[ELSEWHERE], changes))
+    yield Forged("9.6", "in-the-tolerance", ELSEWHERE, to_bytes(forged))
+
+    def of(subject: str) -> list[int]:
+        wanted = subject, "zero-one"
+        claims = enumerate(good[EVERY]["claims"])
+        return [place for place, x in claims if (x["subject"], x["loss"]) == wanted]
+
+    classes, predicted, groups = of("true-class"), of("predicted-class"), of("group")
+    for slug, changes in (
+        ("fewer-errors-over-all", {"claims.0.errors": 30}),
+        ("more-errors-over-all", {"claims.0.errors": 32}),
+        ("fewer-errors-of-a-class", {f"claims.{classes[2]}.errors": 17}),
+        ("more-errors-of-a-class", {f"claims.{classes[2]}.errors": 19}),
+        ("fewer-errors-of-a-group", {f"claims.{groups[0]}.errors": 1}),
+        ("more-errors-of-a-group", {f"claims.{groups[0]}.errors": 3}),
+        ("fewer-errors-of-predictions", {f"claims.{predicted[1]}.errors": 22}),
+        ("predicted-twice", {f"claims.{predicted[1]}.m": 582}),
+    ):
+        yield Forged("10.8", slug, EVERY, to_bytes(finish(changed(good[EVERY], changes))))
+
+
 def unlikely_draws(good: dict[str, Json]) -> Iterator[Forged]:
     """A density ratio that no honest draw has; everything else is computed from it."""
     base = "draw-negative-density"
@@ -642,6 +679,6 @@ def forged_vectors(good: dict[str, Json]) -> dict[str, Forged]:
         simple = changed(good[base], changes)
         record = simple if changes else rearranged(good, number, slug)
         add(Forged(number, slug, base, to_bytes(record)))
-    for forged in (*unlikely_draws(good), *moved_figures(good)):
+    for forged in (*unlikely_draws(good), *impossible(good), *moved_figures(good)):
         add(forged)
     return vectors

@@ -69,7 +69,7 @@ def every_counted_claim() -> list[Json]:
         counted(18, 250, subject="true-class", **{"class": 2}, **tiny),
         with_cost(counted(0, 250, subject="true-class", **{"class": 2}, **tiny), "harm", "100.25"),
         counted(9, 420, subject="predicted-class", **{"class": 0}, **tiny),
-        counted(22, 581, subject="predicted-class", **{"class": 2}, **tiny),
+        counted(23, 581, subject="predicted-class", **{"class": 2}, **tiny),
         with_cost(counted(0, 420, subject="predicted-class", **{"class": 0}, **tiny), "harm", "4"),
         counted(2, 300, subject="group", group="north", **tiny),
         counted(29, 700, subject="group", group="süd 🌍", **tiny),

@@ -89,7 +89,22 @@ def test_logarithms_roots_and_exponentials(x: Fraction) -> None:
 
 @given(st.fractions(0, 2, max_denominator=10**6), st.integers(0, 10**6))
 def test_powers(x: Fraction, exponent: int) -> None:
-    assert encloses(c.enclose(x).power(exponent), lambda: exactly(x) ** exponent, 1e-50)
+    power = c.product_of_powers([c.enclose(x)], [exponent])
+    assert encloses(power, lambda: exactly(x) ** exponent, 1e-50)
+
+
+@given(
+    st.lists(
+        st.tuples(st.fractions(Fraction(1, 100), 2), st.integers(1, 10**15)),
+        min_size=1,
+        max_size=6,
+    )
+)
+def test_products_of_powers(pairs: list[tuple[Fraction, int]]) -> None:
+    bases, exponents = zip(*pairs, strict=True)
+    found = c.product_of_powers([c.enclose(x) for x in bases], exponents)
+    total = lambda: mp.fsum(n * mp.log(exactly(x)) for x, n in pairs)  # noqa: E731
+    assert encloses(c.ln(found), total, 1e-35)
 
 
 def test_pi() -> None:

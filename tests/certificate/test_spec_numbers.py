@@ -85,7 +85,9 @@ def group_divergence(kind: str, tail: str = "", **group: str) -> tuple[mpf, Any]
     evidence = record(kind=kind, groups=[record(**group, log_det="-225")])
     enclosed = None
     if kind != "monte-carlo":
-        enclosed = c.divergence(record(evidence=evidence, prior=record(variances=[variance])), tail)
+        (enclosed,) = c.divergences(
+            record(evidence=evidence, prior=record(variances=[variance])), tail
+        )
     return value, enclosed
 
 

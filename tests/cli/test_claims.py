@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 
@@ -59,6 +60,10 @@ def test_what_does_not_hold_for_a_predictor_is_refused(trained: Path, tmp_path: 
     refused(run("certify", trained, "--groups", "region"), "FILE.npy")
     refused(run("certify", trained, "--predictor", "fixed"), "did not learn")
     refused(run("certify", trained, "--certificates", 2, "--place", 1), "not both")
+    refused(run("certify", trained, "--candidates", 10**10), "candidates", "1000000000")
+    refused(run("certify", trained, "--looks", 10**7), "looks", "1000000")
+    refused(run("certify", trained, "--place", 10**10), "place", "1000000000")
+    refused(run("certify", trained, "--inequality-seen"), "--candidates 2")
     costs.write_text("0,2,1\n1,0,1\n1,1,0\n")
     refused(run("certify", trained, "--cost", costs), "not between 0 and 1")
 
@@ -69,3 +74,22 @@ def test_draw_given_the_predicted_class(trained: Path, tmp_path: Path) -> None:
     assert run(*words, "--claims", "overall,predicted-class").exit_code == 0
     record = json.loads(target.read_text())
     assert {claim["subject"] for claim in record["claims"]} == {"all", "predicted-class"}
+
+
+def test_odd_names_of_files_are_recorded_as_printable_texts(
+    tiny_settings: Settings, tiny_data: Dataset, tmp_path: Path
+) -> None:
+    """They would otherwise be refused by the checker, after all the work."""
+    odd = tmp_path / "of “mine”\x1b[2J\u202e"
+    odd.mkdir()
+    data, costs = odd / "d”.npz", odd / "c”\x9b.csv"
+    np.savez(data, x=tiny_data.train_inputs, y=tiny_data.train_labels)
+    costs.write_text("0,1,1\n1,0,1\n1,1,0\n")
+    path, target = odd / "a”.pt", tmp_path / "c.json"
+    train(dataclasses.replace(tiny_settings, data=str(data)), tiny_data, path)
+    result = run("certify", path, "--cost", costs, "--draws", 600, "-o", target)
+    assert result.exit_code == 0, result.output
+    record = json.loads(target.read_text())
+    assert record["data"]["name"] == 'd"'
+    assert record["claims"][1]["cost"] == 'c"\N{REPLACEMENT CHARACTER}'
+    assert run("verify", target).exit_code == 0

@@ -147,3 +147,74 @@ def test_bad_options(trained: Path) -> None:
         ["--samples", "x"],
     ):
         refused(run("predict", trained, *options), str(options[0]))
+
+
+# Under a certificate ----------------------------------------------------------------------------
+
+
+def certified(trained: Path, predictor: str, *options: object) -> Path:
+    target = trained.with_name(f"{predictor}.json")
+    few = [] if predictor == "draw" else ["--draws", 2000]
+    result = run("certify", trained, "--predictor", predictor, *few, *options, "-o", target)
+    assert result.exit_code == 0, result.output
+    return target
+
+
+def test_an_average_is_not_said_to_be_covered(trained: Path) -> None:
+    result = run("predict", trained, "--samples", 2)
+    assert "No certificate covers this average" in result.stdout
+    figures = json.loads(run("predict", trained, "--samples", 2, "--json").stdout)
+    assert figures["certificate"] is None
+
+
+@pytest.mark.parametrize("predictor", ["gibbs", "draw", "vote"])
+def test_the_predictor_of_a_certificate(trained: Path, predictor: str, tmp_path: Path) -> None:
+    certificate = certified(trained, predictor, "--claims", "overall,per-class")
+    target = tmp_path / "classes.npz"
+    base = ["predict", trained, "--certificate", certificate]
+    result = run(*base, "-o", target)
+    assert result.exit_code == 0, result.output
+    words = {"gibbs": "network of its own", "draw": "one drawn network", "vote": "25 networks"}
+    for word in (words[predictor], "200 test examples of tiny", "true class 2", "With probability"):
+        assert word in " ".join(result.stdout.split())
+    assert "No certificate" not in result.stdout
+    arrays = dict(np.load(target))
+    figures = json.loads(run(*base, "--json").stdout)
+    assert figures["errors"] == int((arrays["classes"] != arrays["labels"]).sum())
+    assert figures["claims"][0]["errors"] == figures["errors"]
+    claims = json.loads(certificate.read_text())["claims"]
+    assert figures["claims"][0]["bound"] == claims[0]["bound"]
+    assert figures["networks"] == (25 if predictor == "vote" else 1)
+    assert ("shares" in arrays) == (predictor == "vote")
+
+
+def test_the_number_of_voters(trained: Path) -> None:
+    certificate = certified(trained, "vote", "--vote-by", "tandem")
+    base = ["predict", trained, "--certificate", certificate, "--json"]
+    assert json.loads(run(*base, "--voters", 7).stdout)["networks"] == 7
+    refused(run(*base, "--voters", 8), "odd number")
+    refused(run(*base, "--voters", 1), "--voters")
+    refused(run("predict", trained, "--voters", 7), "--certificate")
+    draw = certified(trained, "draw")
+    refused(run("predict", trained, "--certificate", draw, "--voters", 7), "nobody votes")
+
+
+def test_certificates_that_cover_nothing_here(trained: Path, tmp_path: Path) -> None:
+    certificate = certified(trained, "draw")
+    base = ["predict", trained, "--certificate"]
+    for options in (["--samples", 3], ["--ood", "mnist"], ["--plot", tmp_path / "a.svg"]):
+        refused(run(*base, certificate, *options), str(options[0]), "no effect")
+    record = json.loads(certificate.read_text())
+    bad = tmp_path / "bad.json"
+    bad.write_text(json.dumps({**record, "delta": "0.01"}))
+    result = run(*base, bad)
+    assert result.exit_code == 1
+    assert "REJECTED" in result.stderr and "6.1" in result.stderr
+    bad.write_text("hello")
+    assert run(*base, bad).exit_code == 2
+    assert run(*base, tmp_path / "none.json").exit_code == 2
+    content = torch.load(trained, weights_only=True)
+    content["posterior"]["module.1.posteriors.affine.mean"][0, 0] += 1
+    other = tmp_path / "other.pt"
+    torch.save(content, other)
+    refused(run("predict", other, "--certificate", certificate), "another network")

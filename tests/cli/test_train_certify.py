@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import pickle
@@ -110,9 +111,29 @@ def test_a_learned_prior_from_training_to_verify(tiny_file: Path, tmp_path: Path
     assert record["data"]["m"] == 180
     assert record["prior"]["kind"] == "learned"
     assert run("verify", certificate, "--checkpoint", path).exit_code == 0
+    fixed = ["certify", path, "--predictor", "fixed", "-o", tmp_path / "fixed.json"]
+    assert run(*fixed).exit_code == 0
+    assert run("verify", tmp_path / "fixed.json", "--checkpoint", path).exit_code == 0
     replayed = run("certify", path, "--predictor", "draw", "--replay-prior", "-o", certificate)
     assert replayed.exit_code == 0, replayed.output
-    assert "The prior was learned from the other 420 examples" in " ".join(replayed.stdout.split())
+    words = " ".join(replayed.stdout.split())
+    assert "The prior was learned from the other 420 examples" in words
+    assert "trained again on the same kind of machine, is the same bit for bit" in words
+    # Elsewhere it is ordinary output, and recorded, not a warning of Python.
+    other = Checkpoint.load(path)
+    assert other.learned_prior is not None
+    machine = {**other.learned_prior.machine, "processor": "another"}
+    variances = tuple(2 * v for v in other.learned_prior.variances)
+    elsewhere = dataclasses.replace(other.learned_prior, machine=machine, variances=variances)
+    dataclasses.replace(other, learned_prior=elsewhere).save(tmp_path / "elsewhere.pt")
+    again = ["certify", tmp_path / "elsewhere.pt", "--predictor", "draw", "--replay-prior"]
+    replayed = run(*again, "-o", tmp_path / "elsewhere.json")
+    assert replayed.exit_code == 0, replayed.output
+    assert "its variances by a factor of up to 2" in " ".join(replayed.stdout.split())
+    assert "Warning" not in replayed.stderr
+    replayed = run(*again, "-o", tmp_path / "elsewhere.json", "--json")
+    assert "does not prove it" in json.loads(replayed.stdout)["made"]["prior"]["replay"]
+    assert run("verify", tmp_path / "elsewhere.json").exit_code == 0
     # The command that the certificate names makes the checkpoint again, without its files.
     first = Checkpoint.load(path)
     path.unlink()

@@ -352,6 +352,23 @@ def test_only_counterparts_stand_beside_the_paper(
         assert paper_column(other) is None
 
 
+def test_columns_that_are_empty_everywhere_are_left_out(folder: Path) -> None:
+    """A file that does not verify, or a vote, has no test error; few have a figure of the paper."""
+    found = [*entries(folder), *entries(ROOT / "certificates")]
+    without = [each for each in found if summarise(each).paper_bound is None]
+    assert 1 < len(without) < len(found)
+    for title, sign in (("Paper %", "the paper's bound"), ("Test %", "test error")):
+        assert f">{title}</button>" in document(found)
+        assert f">{sign}</span>" in document(found)
+    assert ">Paper %</button>" not in document(without)
+    assert ">the paper's bound</span>" not in document(without)
+    unreadable = [each for each in found if summarise(each).risk_bound is None]
+    assert len(unreadable) > 1
+    for title in ("Bound %", "Test %", "Posterior"):
+        assert f">{title}</button>" not in document(unreadable)
+    assert ">Status</button>" in document(unreadable)
+
+
 def test_a_page_of_many_certificates_is_small() -> None:
     html = document([read_entry(name, VECTORS / f"accepted-{name}.json") for name in GOOD[:24]])
     assert len(html.encode()) < 1_500_000

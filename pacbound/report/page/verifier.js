@@ -1509,13 +1509,13 @@
       .over(2)
       .minus(Fraction.decimal(logDet));
 
-  /** 9.4, the sum over the groups; `tail` is that of the evidence, or theorem3 for 12.6. */
-  const divergence = (c, tail) => {
+  /** The terms of 9.4, one for each group; `tail` is that of the evidence, or theorem3 for 12.6. */
+  const divergencesOfGroups = (c, tail) => {
     const { kind, groups, samples, delta_kl } = c.evidence;
     const shareOfGroup = () => Fraction.decimal(delta_kl).over(groups.length);
     const level =
       kind === "monte-carlo" ? lnCertificates(c.ledger).minus(ln(shareOfGroup())) : null;
-    const parts = groups.map((group, i) => {
+    return groups.map((group, i) => {
       const { parameters: d, ...how } = c.prior.variances[i];
       let moment;
       let s = d;
@@ -1530,8 +1530,9 @@
       }
       return divergenceOfGroup(moment, variance(how), s, d, group.log_det);
     });
-    return sum(parts);
   };
+
+  const divergence = (c, tail) => sum(divergencesOfGroups(c, tail));
 
   const divergences = (c) => {
     if (isFixed(c)) return;
@@ -1579,7 +1580,8 @@
       },
       "no random draw has such a norm",
     );
-    mustBeDueNats("9.4", "evidence.nats", c.evidence.nats, divergence(c, c.evidence.tail));
+    const parts = divergencesOfGroups(c, c.evidence.tail);
+    mustBeDueNats("9.4", "evidence.nats", c.evidence.nats, sum(parts));
     must(
       "9.5",
       () => {
@@ -1588,6 +1590,10 @@
         return isAtMost(-50, total);
       },
       "no random draw has so small a density ratio",
+    );
+    if (kind === "drawn") return;
+    parts.forEach((part, i) =>
+      must("9.6", () => isAtMost(0, part.plus(NATS_UNIT)), `group ${i + 1}: its KL is negative`),
     );
   };
 
@@ -1634,6 +1640,28 @@
     return klSound(meanLoss(claim), level.over(draws), p);
   };
 
+  /** 10.8: the right and the wrong ones of classes and groups are some of those over all. */
+  const countsAgree = (c) => {
+    const judgedClaims = c.claims.filter(({ loss }) => loss === "zero-one");
+    const all = judgedClaims.find(({ subject }) => subject === "all");
+    const wrongOfAll = all ? all.errors : 0;
+    for (const subject of ["true-class", "predicted-class", "group"]) {
+      const family = judgedClaims.filter((claim) => claim.subject === subject);
+      const right = family.reduce((count, { m, errors }) => count + (m - errors), 0);
+      const wrong = family.reduce((count, { errors }) => count + errors, 0);
+      must(
+        "10.8",
+        () => right <= c.data.m - wrongOfAll,
+        `${subject}: more right predictions than there are over all`,
+      );
+      must(
+        "10.8",
+        () => !all || subject === "predicted-class" || wrong <= wrongOfAll,
+        `${subject}: more errors than there are over all`,
+      );
+    }
+  };
+
   const countsAndLimits = (c) => {
     const forEachClaim = (check, condition, reason) =>
       c.claims.forEach((claim, i) =>
@@ -1672,7 +1700,10 @@
       },
       (claim) => `the mean loss is ${roundedDown(meanLoss(claim), 12)}…, not ${claim.empirical}`,
     );
-    if (!isSampled(c)) return;
+    if (!isSampled(c)) {
+      countsAgree(c);
+      return;
+    }
     forEachClaim(
       "10.6",
       (claim) => limitSound(c, claim, Fraction.decimal(claim.limit)),

@@ -1,0 +1,265 @@
+"""What a certificate speaks of, applied to inputs: predictions that its bounds cover.
+
+`draw` and `fixed` are one network each. `gibbs` draws a network for every input. A certificate of a
+vote speaks of the vote of all networks, which nobody can run. What is run is the vote of an odd
+number N ≥ 3 of networks that are drawn anew for every input. The same bounds hold for it: where it
+errs, K ≥ (N + 1)/2 of its N networks err. E K = N·R, with the risk R of one network, so by Markov's
+inequality its risk is at most 2N/(N + 1)·R. E K(K − 1) = N(N − 1)·T, with the risk T that two
+independent networks err at once, so it is at most 4N/(N + 1)·T. Both are below the factors 2 and 4
+of the certificate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from pacbound.certificate import checker
+from pacbound.certificate.format import Certificate, Claim
+from pacbound.data import Dataset
+from pacbound.errors import CertificateError, CheckpointError, DataError, SettingError
+from pacbound.files import write_whole
+from pacbound.networks.digests import tensors_digest
+from pacbound.networks.stochastic import StochasticNetwork
+from pacbound.predictors.chunks import Report, silent
+from pacbound.predictors.drawing import draw_network
+from pacbound.predictors.issuing import posterior_of
+from pacbound.seeds import Noise, derive
+from pacbound.training.checkpoints import Checkpoint
+from pacbound.training.networks import network_inputs
+from pacbound.training.problem import Problem
+
+__all__ = ["VOTERS", "Applied", "Observed", "observed", "predictions", "save_classes"]
+
+VOTERS = 25  # networks of a vote, for each input
+ROWS = 2000  # inputs at a time
+WEIGHTS = 2**24  # drawn at a time, where every input needs weights of its own
+
+
+@dataclass(frozen=True, eq=False)
+class Applied:
+    """The class of every input, as the predictor of a certificate gives it."""
+
+    classes: NDArray[np.int64]  # (n,)
+    predictor: str
+    networks: int  # that each input is shown to
+    shares: NDArray[np.float64] | None  # of a vote: how many of them gave the class, (n,)
+
+    def words(self) -> str:
+        """Who predicted, and why the certificate covers it."""
+        if self.predictor == "draw":
+            return "Predicted by the one drawn network that the certificate speaks of."
+        if self.predictor == "fixed":
+            return "Predicted by the fixed network that the certificate speaks of."
+        if self.predictor == "gibbs":
+            return (
+                "Each input was predicted by a network of its own, drawn from the posterior: the "
+                "randomised predictor that the certificate speaks of."
+            )
+        return (
+            f"Each input was predicted by the vote of {self.networks} networks of its own, drawn "
+            "from the posterior. The certificate speaks of the vote of all networks. Its bounds "
+            "also hold for the vote of an odd number of networks that are drawn anew for every "
+            "input, on average over inputs and draws."
+        )
+
+
+def predictions(
+    certificate: Certificate,
+    checkpoint: Path | Checkpoint,
+    inputs: NDArray[Any],
+    *,
+    voters: int | None = None,
+    module: nn.Module | None = None,
+    report: Report = silent,
+) -> Applied:
+    """Predict the classes of raw inputs with the predictor that a certificate covers.
+
+    The certificate is checked, and must be of this checkpoint. The data that it was made with are
+    not needed. Weights that are drawn follow from the digests and the inputs: the same call gives
+    the same classes.
+
+    Arguments:
+        inputs: As they are in the data set; (n, …).
+        voters: Networks of a vote for each input, an odd number from 3; `VOTERS` by default.
+        module: The user's own network, where the checkpoint is of one.
+    """
+    verdict = checker.verify(certificate.to_json().encode())
+    if not verdict.accepted:
+        raise CertificateError(f"the certificate does not hold: {verdict.check} {verdict.reason}")
+    voters = _voters(certificate, voters)
+    _refuse(certificate)
+    if not isinstance(checkpoint, Checkpoint):
+        checkpoint = Checkpoint.load(checkpoint)
+    # Labels play no part. The classes are the certificate's: another number does not fit.
+    labels = np.zeros(len(inputs), np.int64)
+    examples = Dataset("the inputs", inputs, labels, None, None, certificate.data.classes)
+    problem = posterior_of(checkpoint, examples, allow_other_data=True, module=module)
+    _ensure_of(certificate, checkpoint, problem)
+    seen = network_inputs(checkpoint.settings, inputs)
+    with torch.inference_mode():
+        if certificate.predictor in ("draw", "fixed"):
+            network = _one(certificate, checkpoint, problem)
+            classes = _in_parts(network, seen, report)
+            return Applied(classes, certificate.predictor, 1, None)
+        seed = derive("applied", *_digests(certificate), tensors_digest({"inputs": seen}))
+        counts = _votes(problem.network, seen, certificate.data.classes, voters, seed, report)
+    winners = counts.argmax(1)
+    shares = counts.max(1) / voters if certificate.predictor != "gibbs" else None
+    return Applied(winners, certificate.predictor, voters, shares)
+
+
+def _voters(certificate: Certificate, voters: int | None) -> int:
+    if not certificate.predictor.startswith("vote"):
+        if voters is not None:
+            raise SettingError(
+                f"the certificate is of a {certificate.predictor} predictor: nobody votes"
+            )
+        return 1
+    if voters is None:
+        return VOTERS
+    if voters < 3 or voters % 2 == 0:
+        raise SettingError(
+            f"{voters} networks cannot vote under the certificate: give an odd number from 3"
+        )
+    return voters
+
+
+def _refuse(certificate: Certificate) -> None:
+    """What cannot be run from a checkpoint."""
+    model = certificate.model
+    if certificate.predictor == "fixed" and model.source != "centre":
+        raise SettingError(
+            f"the certificate is of a fixed predictor (source: {model.source}) that is in no "
+            "checkpoint: run that predictor itself"
+        )
+    if model.answer_above:
+        raise SettingError("the certificate's predictor abstains, which cannot be run here yet")
+
+
+def _digests(certificate: Certificate) -> tuple[str, str, str]:
+    return certificate.model.sha256, certificate.prior.sha256 or "", certificate.data.sha256
+
+
+def _ensure_of(certificate: Certificate, checkpoint: Checkpoint, problem: Problem) -> None:
+    """Refuse a checkpoint of another posterior or prior than the certificate's."""
+    if certificate.predictor == "fixed":
+        agree = certificate.model.sha256 == problem.prior_sha256
+    else:
+        found = tensors_digest(checkpoint.posterior), problem.prior_sha256
+        agree = found == _digests(certificate)[:2]
+    if not agree:
+        raise CheckpointError(
+            "the certificate is of another network than the checkpoint's: their digests differ"
+        )
+
+
+def _one(certificate: Certificate, checkpoint: Checkpoint, problem: Problem) -> nn.Module:
+    """The network of a certificate that speaks of one."""
+    weights = problem.center
+    if certificate.predictor == "draw":
+        assert certificate.seeds is not None and certificate.seeds.draw is not None
+        assert certificate.evidence is not None
+        grouping = checkpoint.settings.variance_groups
+        weights = draw_network(
+            problem.network, problem.center, grouping, certificate.seeds.draw
+        ).weights
+        if tensors_digest(weights) != certificate.evidence.weights_sha256:
+            raise CheckpointError(
+                "the network that is drawn here has other weights than the certificate's: rounding "
+                "differs between machines; use the one that was exported with it"
+            )
+    problem.plain.load_state_dict(weights)
+    return problem.plain
+
+
+def _in_parts(network: nn.Module, inputs: Tensor, report: Report) -> NDArray[np.int64]:
+    found = []
+    for first in range(0, len(inputs), ROWS):
+        found.append(network(inputs[first : first + ROWS]).argmax(1))
+        report("predicting", min(first + ROWS, len(inputs)), len(inputs))
+    return torch.cat(found).numpy()
+
+
+def _votes(
+    network: StochasticNetwork,
+    inputs: Tensor,
+    classes: int,
+    voters: int,
+    seed: str,
+    report: Report,
+) -> NDArray[np.int64]:
+    """How many networks give each class to each input, (n, classes); no network sees two inputs."""
+    rows = ROWS
+    if network.draws_per_example():
+        network.recall()
+    else:
+        rows = max(1, min(ROWS, WEIGHTS // network.parameter_count()))
+    counts = torch.zeros(len(inputs), classes, dtype=torch.int64)
+    one = torch.ones(1, 1, dtype=torch.int64)
+    done, steps = 0, voters * len(inputs)
+    for first in range(0, len(inputs), rows):
+        part = inputs[first : first + rows]
+        for voter in range(voters):
+            source = Noise(derive("voters", seed, first, voter))
+            # As many draws as rows: where weights are drawn, each row has weights of its own.
+            given = network(part, source, len(part)).argmax(1, keepdim=True)
+            counts[first : first + rows].scatter_add_(1, given, one.expand(len(part), 1))
+            done += len(part)
+            report("predicting", done, steps)
+    return counts.numpy()
+
+
+def save_classes(path: Path, applied: Applied, labels: NDArray[np.int64]) -> None:
+    """Write `classes`, `labels` and, of a vote, `shares` as an `.npz` file."""
+    arrays: dict[str, NDArray[Any]] = {"classes": applied.classes, "labels": labels}
+    if applied.shares is not None:
+        arrays["shares"] = applied.shares
+    write_whole(path, lambda stream: np.savez(stream, **arrays))  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class Observed:
+    """A claim, and what was seen of it on labelled examples."""
+
+    claim: Claim
+    examples: int
+    errors: int
+
+    def to_mapping(self) -> dict[str, Any]:
+        """As JSON."""
+        return {
+            "claim": self.claim.scope,
+            "bound": str(self.claim.bound),
+            "examples": self.examples,
+            "errors": self.errors,
+        }
+
+
+def observed(
+    claims: Sequence[Claim], applied: Applied, labels: NDArray[np.int64]
+) -> list[Observed]:
+    """The errors that each claim on errors speaks of; groups and costs are not known here."""
+    if len(labels) != len(applied.classes):
+        raise DataError(f"{len(labels)} labels are given for {len(applied.classes)} predictions")
+    wrong = applied.classes != labels
+    found = []
+    for claim in claims:
+        if claim.loss != "zero-one" or claim.subject not in (
+            "all",
+            "true-class",
+            "predicted-class",
+        ):
+            continue
+        members = np.ones(len(labels), bool)
+        if claim.class_ is not None:
+            members = (labels if claim.subject == "true-class" else applied.classes) == claim.class_
+        found.append(Observed(claim, int(members.sum()), int(wrong[members].sum())))
+    return found
