@@ -41,6 +41,7 @@ REDUCTIONS = {
     r"train ": "--epochs 2 --set batch=100",
     r"vi ": "--epochs 1 --set warm_start_epochs=1 --samples 2",
     r"bandit ": "--steps 60 --seeds 1 --workers 1",
+    r"predict .*--certificate": "",
     r"predict ": "--samples 2",
     r"simulate ": "--shapes 2x2 --trials 3",
 }
@@ -54,7 +55,8 @@ REPLACEMENTS = {
     "--max-risk 0.2": "--max-risk 1",
     'objective="kl-inverse", epochs=20': 'objective="kl-inverse", epochs=2',
     "net.certify(data, delta=0.05)": "net.certify(data, delta=0.05, draws=1000)",
-    'Request(Decimal("0.035"))': 'Request(Decimal("0.035"), draws=1000)',
+    'net.certify("mnist", delta=0.035)': 'net.certify("mnist", delta=0.035, draws=1000)',
+    '{"epochs": 5}': '{"epochs": 2, "batch": 100}',
 }
 
 # What a page takes for granted that its reader did before.
