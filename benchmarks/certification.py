@@ -23,7 +23,7 @@ from pacbound.networks.stochastic import StochasticNetwork
 from pacbound.recipes import recipe
 from pacbound.seeds import Noise, derive
 from pacbound.training.networks import network_inputs
-from pacbound.training.problem import build
+from pacbound.training.problem import build_for
 
 CHUNK = 2000
 ROUNDS = 5
@@ -53,7 +53,7 @@ def main() -> None:
     settings = recipe(options.recipe, {"posterior": options.posterior, **changes})
     data = made_data(settings, QUICK_EXAMPLES) if options.quick else load(settings.data)
     chunk = QUICK_CHUNK if options.quick else CHUNK
-    problem = build(settings, data)
+    problem = build_for(settings, data)
     network, plain = problem.network, problem.plain
     inputs = network_inputs(settings, data.train_inputs)
     works = {

@@ -26,7 +26,7 @@ from pacbound.predict import Predictor
 from pacbound.recipes import recipe
 from pacbound.seeds import Noise, derive
 from pacbound.training.networks import network_inputs, plain_network
-from pacbound.training.problem import build
+from pacbound.training.problem import build_for
 
 SEED = derive("benchmark")
 BATCH = 500
@@ -38,7 +38,7 @@ def ways(
     settings = recipe(name, {"posterior": posterior, **(tiny(name) if quick else {})})
     labels = np.arange(len(images)) % 10
     data = Dataset("made", images, labels, None, None, 10)
-    problem = build(settings, data)
+    problem = build_for(settings, data)
     module = plain_network(settings, data.input_shape, data.classes)
     predictor = Predictor(settings, problem.network, module, SEED)
 

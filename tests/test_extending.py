@@ -9,9 +9,9 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
-from conftest import blobs
 from torch import Tensor, nn
 
 import pacbound
@@ -81,7 +81,11 @@ def few(hidden: tuple[int, ...]) -> str | None:
 
 
 def assemble(files: Mapping[str, bytes]) -> Dataset:
-    return dataclasses.replace(blobs(300, seed=5), name="toy-blobs")
+    generator = np.random.default_rng(5)
+    labels = generator.integers(0, 3, 500)
+    centers = generator.random((3, 4, 4))
+    inputs = (centers[labels] + 0.35 * generator.normal(size=(500, 4, 4))).astype(np.float32)
+    return Dataset("toy-blobs", inputs[:300], labels[:300], inputs[300:], labels[300:], 3)
 
 
 TOY_DATA = Entry("toy-blobs", "made", 300, 200, 3, files=(), sources=(), assemble=assemble)

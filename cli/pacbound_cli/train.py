@@ -147,6 +147,7 @@ def run_training(
     from pacbound.errors import CheckpointError, FileError, SettingError
     from pacbound.files import ensure_writable
     from pacbound.networks.factory import module_from
+    from pacbound.networks.registry import network_named
     from pacbound.recipes import parse_override
     from pacbound.recipes import recipe as named_recipe
     from pacbound.training.log import log_path
@@ -164,7 +165,7 @@ def run_training(
         raise CheckpointError(f"there is no checkpoint {path} to resume")
     if path.exists() and not resume and not force:
         raise FileError(f"{path} exists: continue it with --resume or replace it with --force")
-    if settings.network == "module" and not settings.model:
+    if network_named(settings.network).is_given and not settings.model:
         raise SettingError("give the network of your own with --model PACKAGE.MODULE:FACTORY")
     ensure_writable(path)
     with fetching_bar() as progress:

@@ -12,7 +12,7 @@ from torch.nn import functional
 
 from pacbound.errors import ModuleError
 from pacbound.networks.share import Share
-from pacbound.posteriors import Diag, Family, KNonlinear, Point, Posterior
+from pacbound.posteriors import Diag, Family, Point, Posterior
 from pacbound.products import operands, product
 from pacbound.seeds import Noise
 
@@ -343,9 +343,9 @@ class StochasticNetwork(nn.Module):
 
     def activate(self, nonlinear: bool) -> None:
         """Use the posteriors' nonlinear parts, or treat them as linear while those are zero."""
-        for module in self.modules():
-            if isinstance(module, KNonlinear):
-                module.active = nonlinear
+        for layer in self.layers.values():
+            for leaf in layer.posteriors:
+                layer.posterior_of(leaf).activate(nonlinear)
 
     def flaw(self) -> str | None:
         """What makes the present parameters unusable, if anything does."""

@@ -28,6 +28,7 @@ from pacbound.errors import CertificateError, CheckpointError, DataError, Settin
 from pacbound.files import write_whole
 from pacbound.networks.digests import tensors_digest
 from pacbound.networks.stochastic import StochasticNetwork
+from pacbound.predictors import PREDICTORS, predictor_of
 from pacbound.predictors.chunks import Report, silent
 from pacbound.predictors.drawing import draw_network
 from pacbound.predictors.issuing import posterior_of
@@ -54,21 +55,7 @@ class Applied:
 
     def words(self) -> str:
         """Who predicted, and why the certificate covers it."""
-        if self.predictor == "draw":
-            return "Predicted by the one drawn network that the certificate speaks of."
-        if self.predictor == "fixed":
-            return "Predicted by the fixed network that the certificate speaks of."
-        if self.predictor == "gibbs":
-            return (
-                "Each input was predicted by a network of its own, drawn from the posterior: the "
-                "randomised predictor that the certificate speaks of."
-            )
-        return (
-            f"Each input was predicted by the vote of {self.networks} networks of its own, drawn "
-            "from the posterior. The certificate speaks of the vote of all networks. Its bounds "
-            "also hold for the vote of an odd number of networks that are drawn anew for every "
-            "input, on average over inputs and draws."
-        )
+        return PREDICTORS[self.predictor].applied.format(networks=self.networks)
 
 
 def predictions(
@@ -103,21 +90,21 @@ def predictions(
     examples = Dataset("the inputs", inputs, labels, None, None, certificate.data.classes)
     problem = posterior_of(checkpoint, examples, allow_other_data=True, module=module)
     _ensure_of(certificate, checkpoint, problem)
-    seen = network_inputs(checkpoint.settings, inputs)
+    seen, predictor = network_inputs(checkpoint.settings, inputs), predictor_of(certificate)
     with torch.inference_mode():
-        if certificate.predictor in ("draw", "fixed"):
+        if not predictor.sampled:
             network = _one(certificate, checkpoint, problem)
             classes = _in_parts(network, seen, report)
             return Applied(classes, certificate.predictor, 1, None)
         seed = derive("applied", *_digests(certificate), tensors_digest({"inputs": seen}))
         counts = _votes(problem.network, seen, certificate.data.classes, voters, seed, report)
     winners = counts.argmax(1)
-    shares = counts.max(1) / voters if certificate.predictor != "gibbs" else None
+    shares = counts.max(1) / voters if predictor.factor > 1 else None
     return Applied(winners, certificate.predictor, voters, shares)
 
 
 def _voters(certificate: Certificate, voters: int | None) -> int:
-    if not certificate.predictor.startswith("vote"):
+    if predictor_of(certificate).factor == 1:
         if voters is not None:
             raise SettingError(
                 f"the certificate is of a {certificate.predictor} predictor: nobody votes"
@@ -135,7 +122,7 @@ def _voters(certificate: Certificate, voters: int | None) -> int:
 def _refuse(certificate: Certificate) -> None:
     """What cannot be run from a checkpoint."""
     model = certificate.model
-    if certificate.predictor == "fixed" and model.source != "centre":
+    if not predictor_of(certificate).has_posterior and model.source != "centre":
         raise SettingError(
             f"the certificate is of a fixed predictor (source: {model.source}) that is in no "
             "checkpoint: run that predictor itself"
@@ -150,7 +137,7 @@ def _digests(certificate: Certificate) -> tuple[str, str, str]:
 
 def _ensure_of(certificate: Certificate, checkpoint: Checkpoint, problem: Problem) -> None:
     """Refuse a checkpoint of another posterior or prior than the certificate's."""
-    if certificate.predictor == "fixed":
+    if not predictor_of(certificate).has_posterior:
         agree = certificate.model.sha256 == problem.prior_sha256
     else:
         found = tensors_digest(checkpoint.posterior), problem.prior_sha256
@@ -164,7 +151,7 @@ def _ensure_of(certificate: Certificate, checkpoint: Checkpoint, problem: Proble
 def _one(certificate: Certificate, checkpoint: Checkpoint, problem: Problem) -> nn.Module:
     """The network of a certificate that speaks of one."""
     weights = problem.center
-    if certificate.predictor == "draw":
+    if predictor_of(certificate).has_posterior:
         assert certificate.seeds is not None and certificate.seeds.draw is not None
         assert certificate.evidence is not None
         grouping = checkpoint.settings.variance_groups

@@ -138,6 +138,8 @@ class Predictor:
         options: Those of `pacbound certify` that select it.
         over, who: Words of the sentence.
         not_claimed: What a certificate of it is not about, though one might use it so.
+        applied: Who made predictions, and why the certificate covers them; {networks} is how many
+            networks each input was shown to.
         divergence: The name of the nats that its distance from the prior takes.
         subjects: For each loss, of whom it can be claimed.
         about: Whose risk its inequalities bound, in the words of `bounds.inequality`.
@@ -161,6 +163,7 @@ class Predictor:
     over: str
     who: str
     not_claimed: Callable[[Certificate], list[str]]
+    applied: str
     divergence: str
     subjects: Mapping[str, tuple[str, ...]]
     about: str

@@ -95,6 +95,7 @@ DRAW = Predictor(
     over=" and of the network",
     who="the one network that was drawn from the posterior,",
     not_claimed=not_claimed,
+    applied="Predicted by the one drawn network that the certificate speaks of.",
     divergence="ln dq/dp",
     subjects={"zero-one": _SUBJECTS, "abstention": ("all",), "cost": _SUBJECTS},
     about=ONE,

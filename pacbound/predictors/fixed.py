@@ -98,6 +98,7 @@ FIXED = Predictor(
     over="",
     who="the fixed predictor",
     not_claimed=not_claimed,
+    applied="Predicted by the fixed network that the certificate speaks of.",
     divergence="",
     subjects=DRAW.subjects,
     about=BEFOREHAND,

@@ -48,6 +48,7 @@ from pacbound.predictors.concluding import (
     new_ledger,
     new_made,
 )
+from pacbound.predictors.ledger import recipe_ledger
 from pacbound.predictors.risk import Examples
 from pacbound.priors import kind_of
 from pacbound.priors.choices import prior_choices
@@ -55,7 +56,6 @@ from pacbound.priors.learned import prior_settings
 from pacbound.priors.split import Split, split_of
 from pacbound.recipes import Settings
 from pacbound.recipes.commands import as_texts, setting_texts, train_command
-from pacbound.recipes.ledger import recipe_ledger
 from pacbound.seeds import certificate_seed
 from pacbound.training.checkpoints import Checkpoint, restored
 from pacbound.training.learned_prior import learn_prior

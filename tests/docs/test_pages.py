@@ -21,6 +21,7 @@ from page_examples import PAGES, ROOT, blocks
 
 from pacbound_cli import cli
 
+ROOT_PAGES = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"]
 LOADED = {"script": "src", "img": "src", "link": "href", "iframe": "src", "source": "src"}
 
 
@@ -102,7 +103,7 @@ def test_every_command_has_help_with_an_example() -> None:
         assert typed in (command.help or ""), f"the example of {typed} is of another command"
 
 
-@pytest.mark.parametrize("page", ["README.md", "certificates/README.md"])
+@pytest.mark.parametrize("page", [*ROOT_PAGES, "certificates/README.md"])
 def test_links_of_pages_that_sphinx_does_not_read(page: str) -> None:
     """Sphinx follows those of docs/."""
     text = re.sub(r"```.*?```", "", (ROOT / page).read_text(encoding="utf-8"), flags=re.DOTALL)

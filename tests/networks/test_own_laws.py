@@ -20,10 +20,10 @@ from pacbound.networks.initializers import prior_center
 from pacbound.networks.own import prepared
 from pacbound.networks.share import Share
 from pacbound.networks.stochastic import StochasticLinear, StochasticNetwork
-from pacbound.posteriors import posterior_named
+from pacbound.posteriors import POSTERIORS, posterior_named
 from pacbound.seeds import Noise, derive
 
-FAMILIES = ["diag", "k-diag", "k-linear"]
+FAMILIES = [name for name, q in POSTERIORS.items() if q.has_noise and q.has_exact_kl]
 families = pytest.mark.parametrize("family", FAMILIES)
 
 

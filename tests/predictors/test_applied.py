@@ -164,7 +164,7 @@ def test_convolutions_too(tiny_data: Dataset, tmp_path: Path, predictor: str) ->
 
 
 def test_votes(tiny_settings: Settings, tiny_data: Dataset, tmp_path: Path) -> None:
-    settings = change(tiny_settings, initial_scale=(0.3,))
+    settings = change(tiny_settings, initial_scale=(0.3,), epochs=40)
     for predictor in ("vote-gibbs", "vote-tandem"):
         c, path = certified(settings, tiny_data, tmp_path, predictor)
         applied = predictions(c, path, unseen(tiny_data))
@@ -187,7 +187,7 @@ def test_votes(tiny_settings: Settings, tiny_data: Dataset, tmp_path: Path) -> N
 def test_a_vote_of_many_is_the_vote_of_all_where_that_is_clear(
     tiny_settings: Settings, tiny_data: Dataset, tmp_path: Path
 ) -> None:
-    settings = change(tiny_settings, initial_scale=(0.5,))
+    settings = change(tiny_settings, initial_scale=(0.3,), epochs=40)
     c, path = certified(settings, tiny_data, tmp_path, "vote-gibbs")
     applied = predictions(c, path, unseen(tiny_data), voters=201)
     shares = np.mean([classes_of_a_draw(path, tiny_data, k) for k in range(300)], 0)

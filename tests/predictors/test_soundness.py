@@ -29,12 +29,12 @@ from pacbound.predictors.chunks import Sampler
 from pacbound.predictors.divergence import exact_primitives
 from pacbound.predictors.evidence import exact_kl
 from pacbound.predictors.issuing import Request, certify, posterior_of
+from pacbound.predictors.ledger import recipe_ledger
 from pacbound.predictors.risk import CHUNK, is_error
 from pacbound.priors import kind_of
 from pacbound.priors.choices import prior_choices
 from pacbound.priors.split import split_of
 from pacbound.recipes import Settings, recipe
-from pacbound.recipes.ledger import recipe_ledger
 from pacbound.training.checkpoints import Checkpoint
 from pacbound.training.loop import train
 from pacbound.workers.local import LocalProcesses

@@ -18,7 +18,7 @@ from pacbound.verification import model_digest
 
 if TYPE_CHECKING:
     from pacbound.data import Dataset
-    from pacbound.predictors.issuing import Request
+    from pacbound.predictors.chunks import Sampler
     from pacbound.training.descent import Step
 
 __all__ = ["CERTIFICATE", "CERTIFYING", "Certification", "PacBayesCell"]
@@ -37,16 +37,17 @@ class Certification:
     weights: int = 10_000
     samples: int = 10_000
 
-    def request(self, command: str) -> Request:
-        """The same for the issuer."""
-        from pacbound.predictors.budget import parse_delta
-        from pacbound.predictors.issuing import Request
+    def issue(self, path: Path, data: Dataset, sampler: Sampler, command: str = "") -> Certificate:
+        """The certificate of a checkpoint."""
+        from pacbound.api import load
 
-        return Request(
-            delta=parse_delta(self.delta),
+        return load(path).certify(
+            data,
+            self.delta,
             draws=self.draws,
             weights=self.weights,
             samples=self.samples,
+            sampler=sampler,
             command=command,
         )
 
@@ -94,7 +95,6 @@ class PacBayesCell(TrainedCell):
     def conclude(self, folder: Path, data: Dataset, threads: int, report: Report) -> None:
         """Certify, and write the certificate."""
         from pacbound.predictors.chunks import Sampler
-        from pacbound.predictors.issuing import certify
         from pacbound.workers.choice import engine_for
         from pacbound.workers.kept import Kept
 
@@ -105,11 +105,11 @@ class PacBayesCell(TrainedCell):
                 part = part / 2 if what.endswith("KL") else (1 + part) / 2
             report(Progress(CERTIFYING, part, f"{what} {done / total:.0%}"))
 
-        request = self.certification.request(self.command(folder))
         kept = Kept(folder / PARTIAL)
         with engine_for(threads) as engine:
             sampler = Sampler(engine, on_chunk, kept)
-            certificate = certify(folder / CHECKPOINT, data, request, sampler)
+            path, command = folder / CHECKPOINT, self.command(folder)
+            certificate = self.certification.issue(path, data, sampler, command)
         certificate.save(folder / CERTIFICATE)
         kept.remove()
 

@@ -11,7 +11,6 @@ from pacbound.data import Dataset
 from pacbound.experiments.pac_bayes.cell import Certification
 from pacbound.experiments.tables.trial import Clock
 from pacbound.predictors.chunks import Sampler
-from pacbound.predictors.issuing import certify
 
 __all__ = ["certifying"]
 
@@ -31,7 +30,7 @@ def certifying(real: Certification, some: Dataset, path: Path, threads: int) -> 
     def on_chunk(what: str, done: int, total: int) -> None:
         clock.tick(what)
 
-    certificate = certify(path, some, small.request(""), Sampler(report=on_chunk))
+    certificate = small.issue(path, some, Sampler(report=on_chunk))
     seconds = sum(
         clock.each(what) * (len(times) - 1) * _times_more(what, certificate, real, small)
         for what, times in clock.spent.items()

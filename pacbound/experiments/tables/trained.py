@@ -116,8 +116,9 @@ class TrainedCell(ABC):
 
     def run(self, folder: Path, threads: int, report: Report) -> None:
         """Train from where the checkpoint is, then do what is to be done with the result."""
+        from pacbound.api import StochasticModule
         from pacbound.data import load
-        from pacbound.training.loop import train
+        from pacbound.training.progress import Callback
 
         data = load(self.settings.data)
         path = folder / CHECKPOINT
@@ -130,7 +131,9 @@ class TrainedCell(ABC):
             text = f"epoch {step.epoch}/{step.epochs}  {self.figures(step)}"
             report(Progress(stage, before + step.step / step.steps, text))
 
-        train(self.settings, data, path, resume, on_step)
+        net = StochasticModule(self.settings)
+        callbacks = [Callback(on_step=on_step)]
+        net.fit(data, checkpoint=path, resume=resume, callbacks=callbacks, progress=False)
         report(Progress(self.last_stage, 0.0))
         self.conclude(folder, data, threads, report)
 

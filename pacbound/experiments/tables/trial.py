@@ -10,11 +10,12 @@ from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from pacbound.api import StochasticModule
 from pacbound.data import Dataset, load
 from pacbound.experiments.tables.trained import CHECKPOINT, TrainedCell
 from pacbound.recipes import Settings
 from pacbound.training.descent import Step
-from pacbound.training.loop import train
+from pacbound.training.progress import Callback
 
 __all__ = ["Clock", "trial"]
 
@@ -59,7 +60,8 @@ def _training(cell: TrainedCell, m: int, some: Dataset, path: Path) -> dict[str,
     def on_step(step: Step) -> None:
         clock.tick(stages[step.epoch - 1])
 
-    train(_one_epoch_each(cell.settings), some, path, on_step=on_step)
+    net = StochasticModule(_one_epoch_each(cell.settings))
+    net.fit(some, checkpoint=path, callbacks=[Callback(on_step=on_step)], progress=False)
     steps = math.ceil(m / cell.settings.batch)
     return {stage: steps * clock.each(stage) for stage in stages}
 

@@ -7,8 +7,8 @@ import dataclasses
 import pytest
 
 from pacbound.errors import PacboundError
+from pacbound.predictors.ledger import Tried, _ledger, recipe_ledger
 from pacbound.recipes import lineage, parse_override, recipe, recipe_names
-from pacbound.recipes.ledger import Tried, _ledger, recipe_ledger
 
 change = dataclasses.replace
 OTHER = "0" * 64
