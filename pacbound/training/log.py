@@ -91,8 +91,8 @@ class TrainingLog:
 def parse_line(line: bytes, where: str) -> dict[str, Any]:
     """What a line says, as far as it says it; FileError, with the place, for what is no log.
 
-    A file may have anything in the place of a number. Numbers become floats, with infinity for
-    integers that no float can hold.
+    A file may have anything in the place of a number. Numbers become floats; integers that
+    no float can hold are left out.
     """
     try:
         record = json.loads(line)
@@ -120,7 +120,7 @@ def _number(value: Any, what: str) -> float | None:
     try:
         return float(value)
     except OverflowError:
-        return math.copysign(math.inf, value)
+        return None
 
 
 def _numbers(value: Any, what: str) -> list[float | None] | None:

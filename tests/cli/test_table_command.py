@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import shutil
 import signal
@@ -15,6 +16,7 @@ import pytest
 from click.testing import CliRunner, Result
 from refusals import refused
 
+from pacbound.api import StochasticModule
 from pacbound.verification import verify
 from pacbound_cli import cli
 
@@ -274,10 +276,12 @@ def test_kill_minus_nine_in_the_middle_of_training(small: list[str], tmp_path: P
 
 def test_certification_defaults_are_those_of_certify() -> None:
     from pacbound.experiments.pac_bayes.cell import Certification
-    from pacbound.predictors.issuing import Request
 
-    mine = Certification().request("")
-    assert mine == Request(delta=mine.delta)
+    mine = Certification()
+    given = inspect.signature(StochasticModule.certify).parameters
+    assert float(mine.delta) == given["delta"].default
+    for name in ("draws", "weights", "samples"):
+        assert getattr(mine, name) == given[name].default
     assert Certification().options() == ["--delta", "0.035"]
 
 

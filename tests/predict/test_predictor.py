@@ -24,7 +24,7 @@ from pacbound.recipes import Settings, recipe
 from pacbound.seeds import Noise, derive
 from pacbound.training.loop import train
 from pacbound.training.networks import network_inputs, plain_network
-from pacbound.training.problem import build
+from pacbound.training.problem import build_for
 
 NOISY = [name for name, kind in POSTERIORS.items() if kind.has_noise]
 
@@ -41,7 +41,7 @@ def made(name: str, posterior: str) -> tuple[Predictor, np.ndarray]:
     generator = np.random.default_rng(0)
     images = generator.random((23, 18, 17), dtype=np.float32)
     data = Dataset("made", images, np.arange(23) % 4, None, None, 4)
-    problem = build(settings, data)
+    problem = build_for(settings, data)
     torch.manual_seed(0)
     with torch.no_grad():
         for key, parameter in problem.network.named_parameters():

@@ -36,7 +36,7 @@ from pacbound.seeds import Noise, derive
 from pacbound.training.checkpoints import Checkpoint
 from pacbound.training.loop import train
 from pacbound.training.networks import network_inputs, plain_network
-from pacbound.training.problem import build
+from pacbound.training.problem import build_for
 
 NOISY = [name for name, kind in POSTERIORS.items() if kind.has_noise]
 
@@ -55,7 +55,7 @@ def stirred(
     settings: Settings, data: Dataset, size: float = 0.2
 ) -> tuple[StochasticNetwork, dict[str, Tensor]]:
     """A network with every parameter moved."""
-    problem = build(settings, data)
+    problem = build_for(settings, data)
     generator = torch.Generator().manual_seed(0)
     with torch.no_grad():
         for name, parameter in problem.network.named_parameters():

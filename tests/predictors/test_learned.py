@@ -34,7 +34,7 @@ from pacbound.training.checkpoints import Checkpoint
 from pacbound.training.learned_prior import learn_prior
 from pacbound.training.loop import train
 from pacbound.training.networks import network_inputs, plain_network
-from pacbound.training.problem import build
+from pacbound.training.problem import build_for
 
 NOISY = [name for name, kind in POSTERIORS.items() if kind.has_noise]
 
@@ -160,7 +160,7 @@ def test_kl_is_zero_at_the_start(
 ) -> None:
     settings = learned_settings(tiny_settings, posterior)
     prior = learn_prior(settings, split_of(settings, tiny_data).learned_data(tiny_data))
-    problem = build(settings, tiny_data, learned=prior)
+    problem = build_for(settings, tiny_data, learned=prior)
     groups = exact_primitives(problem.network, problem.center, settings.variance_groups)
     variances, kl = exact_kl(groups, problem.variances)
     d = sum(group.parameters for group in groups)

@@ -25,7 +25,7 @@ from pacbound.predictors.issuing import Request, certify, posterior_of
 from pacbound.recipes import Settings, recipe
 from pacbound.training.checkpoints import Checkpoint
 from pacbound.training.loop import train
-from pacbound.training.problem import build
+from pacbound.training.problem import build_for
 from pacbound.workers.local import LocalProcesses
 
 change = dataclasses.replace
@@ -45,7 +45,7 @@ def nonlinear(settings: Settings, **changes: object) -> Settings:
 
 def stirred(settings: Settings, data: Dataset, size: float = 0.2) -> tuple[StochasticNetwork, dict]:
     """A network with every parameter moved."""
-    problem = build(settings, data)
+    problem = build_for(settings, data)
     generator = torch.Generator().manual_seed(0)
     with torch.no_grad():
         for name, parameter in problem.network.named_parameters():

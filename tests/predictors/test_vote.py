@@ -27,7 +27,7 @@ from pacbound.recipes import Settings
 from pacbound.seeds import Noise, derive
 from pacbound.training.loop import train
 from pacbound.training.networks import network_inputs, plain_network
-from pacbound.training.problem import build
+from pacbound.training.problem import build_for
 
 change = dataclasses.replace
 SEED = "ab" * 32
@@ -37,7 +37,7 @@ REQUEST = Request(Decimal("0.035"), draws=3000, weights=100, samples=100)
 
 def noisy(settings: Settings, data: Dataset) -> StochasticNetwork:
     """A network whose draws often err, and often do not."""
-    return build(change(settings, initial_scale=(0.6,)), data).network
+    return build_for(change(settings, initial_scale=(0.6,)), data).network
 
 
 def explicit_errors(settings: Settings, data: Dataset, draws: int) -> torch.Tensor:
