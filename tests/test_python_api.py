@@ -345,7 +345,7 @@ def test_data_that_would_count_wrongly_is_refused(tiny_data: Dataset) -> None:
     x, y = torch.from_numpy(tiny_data.train_inputs), torch.from_numpy(tiny_data.train_labels)
     with pytest.raises(DataError, match="drops its last batch"):
         dataset_given(DataLoader(TensorDataset(x, y), batch_size=7, drop_last=True))
-    with pytest.raises(ValueError, match="name the one of the classes"):
+    with pytest.raises(ValueError, match="name the key of the classes"):
         dataset_given([{"image": x[0], "kind": 1}])
     with pytest.raises(DataError, match="the inputs a, b"):
         dataset_given([{"a": x[0], "b": x[0], "label": 1}])
