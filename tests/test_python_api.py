@@ -186,7 +186,7 @@ def test_the_checkpoint_is_for_the_command_line_too(tiny_data: Dataset, tmp_path
     with pytest.raises(PacboundError, match="--model PACKAGE"):
         issue(path, tiny_data, request)
     other = nn.Sequential(nn.Flatten(), nn.Linear(16, 8), nn.Tanh(), nn.Linear(8, 3))
-    with pytest.raises(PacboundError, match="other layers than the settings say"):
+    with pytest.raises(PacboundError, match="layers differ from the settings"):
         issue(path, tiny_data, request, module=other)
 
 

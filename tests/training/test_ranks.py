@@ -168,7 +168,7 @@ def test_several_processes_are_refused_on_a_device_that_cannot_speak(
 
 
 @pytest.mark.parametrize(
-    ("count", "words"), [("2", "do not find each other: .*MASTER_PORT"), ("two", "'two'")]
+    ("count", "words"), [("2", "cannot connect: .*MASTER_PORT"), ("two", "'two'")]
 )
 def test_what_torchrun_did_not_set_is_told(
     count: str, words: str, monkeypatch: pytest.MonkeyPatch
