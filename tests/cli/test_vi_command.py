@@ -166,8 +166,8 @@ def test_the_table_runs_once_and_stands_beside_the_paper(images: Path, tmp_path:
     [
         (["--network", "mlp-600"], "unknown network 'mlp-600'"),
         (["--posterior", "k-cubic"], "unknown posterior 'k-cubic'"),
-        (["--objective", "catoni"], "only --samples fits"),
-        (["--weights", "10"], "only --samples fits"),
+        (["--objective", "catoni"], "only --samples applies"),
+        (["--weights", "10"], "only --samples applies"),
         (["--set", "posterior=diag"], "choose with --posterior"),
     ],
 )
