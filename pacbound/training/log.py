@@ -102,7 +102,7 @@ def parse_line(line: bytes, where: str) -> dict[str, Any]:
         raise FileError(f"{where}: not an object, so not a training log")
     epoch, phase = record.get("epoch"), record.get("phase", "bound")
     if type(epoch) is not int or not 0 <= epoch < LARGEST or not isinstance(phase, str):
-        raise FileError(f"{where}: epoch or phase is missing, so not a training log")
+        raise FileError(f"{where}: no valid epoch and phase, so not a training log")
     for name in FIGURES & record.keys():
         parse = _numbers if name in LAYERED else _number
         record[name] = parse(record[name], f"{where}: {name}")
