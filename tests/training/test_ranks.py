@@ -131,9 +131,7 @@ def test_independent_noise_is_another_run(folders: tuple[Path, Path]) -> None:
     command = train_command(settings, "a.pt")
     assert command.startswith("torchrun --nproc-per-node 2 -m pacbound_cli train mlp-600 ")
     assert "noise_streams=2" in command
-    with pytest.raises(
-        PacboundError, match="noise_streams=2 is for that many processes, not for"
-    ):
+    with pytest.raises(PacboundError, match="noise_streams=2 is for that many processes, not for"):
         train(recipe("mlp-600", INDEPENDENT), made(""), two / "other.pt", ranks=ALONE)
 
 
