@@ -64,8 +64,8 @@ class Applied:
                 "randomised predictor that the certificate covers."
             )
         return (
-            f"Each input was predicted by the vote of its own {self.networks} networks, drawn "
-            "from the posterior. The certificate covers the vote of all networks. Its bounds "
+            f"Each input was predicted by the vote of {self.networks} networks, drawn for "
+            "it from the posterior. The certificate covers the vote of all networks. Its bounds "
             "also hold for the vote of an odd number of networks that are drawn anew for every "
             "input, on average over inputs and draws."
         )
