@@ -1,4 +1,4 @@
-"""Stochastic neural networks with Kronecker-flow posteriors, and certificates of their risk.
+"""Stochastic neural networks with Kronecker-flow posteriors, and their risk certificates.
 
 Example:
     net = pacbound.stochastic(module, posterior="k-linear")
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-# Where each name is from, imported when it is asked for: the command line and the checker start
-# without torch.
+# The module of each name, imported on first use: the command line and the checker start without
+# torch.
 _PLACES = {
     "Callback": "pacbound.training.progress",
     "Certificate": "pacbound.certificate.format",

@@ -1,4 +1,4 @@
-"""The Python object that users hold: a module with a posterior over its weights."""
+"""The main Python object: a module with a posterior over its weights."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ from pacbound.workers.choice import engine_for
 __all__ = ["PlainNetwork", "StochasticModule", "certify", "load", "stochastic"]
 
 RECIPE = "module"
-FEW = 8  # examples that show how a module uses its layers
+FEW = 8  # examples used to trace the layers of a module
 
 
 class PlainNetwork(nn.Module):
@@ -59,7 +59,7 @@ class PlainNetwork(nn.Module):
 
     Arguments:
         network: The network itself, with weights.
-        settings: Of the map.
+        settings: The settings of the input map.
     """
 
     def __init__(self, network: nn.Module, settings: Settings) -> None:
@@ -67,7 +67,7 @@ class PlainNetwork(nn.Module):
         self.network, self.settings = network, settings
 
     def forward(self, inputs: Tensor | NDArray[Any]) -> Tensor:
-        """The logits of raw inputs, as they are in the data set."""
+        """The logits of raw inputs, as stored in the data set."""
         logits: Tensor = self.network(_mapped(self.settings, inputs))
         return logits
 
@@ -75,16 +75,16 @@ class PlainNetwork(nn.Module):
 class StochasticModule(nn.Module):
     """A network whose weights have a posterior around a prior.
 
-    It is an `nn.Module`: its parameters are those of the posterior. `fit` trains them; so may any
-    other training, with `kl` and calls of the module itself. A certificate holds for every
+    It is an `nn.Module` whose parameters are those of the posterior. Train them with `fit`, or in
+    your own training loop with `kl` and calls of the module. A certificate is valid for every
     posterior, however it was found.
 
     Made by `pacbound.stochastic` for a module, `StochasticModule.from_recipe` for a recipe's
     network, or `pacbound.load` from a file.
 
     Arguments:
-        settings: Of the prior, the posterior and its training.
-        module: The user's own network, where the settings are for one. Values of its parameters
+        settings: The settings of the prior, the posterior and the training.
+        module: The user's own network, if the settings are for one. The values of its parameters
             are not used.
 
     Example:
@@ -98,12 +98,12 @@ class StochasticModule(nn.Module):
         self.settings = with_structure(settings, module)
         self.history: list[EpochRecord] = []  # the epochs of `fit`
         self.network: StochasticNetwork | None = None
-        self._module = (module,)  # in a tuple: its parameters are not ours
+        self._module = (module,)  # in a tuple, so that its parameters are not registered
         self._problem: Problem | None = None
-        self._checkpoint: Checkpoint | None = None  # what `fit` or `load` left
+        self._checkpoint: Checkpoint | None = None  # set by `fit` or `load`
         self._file: Path | str = "network.pt"
         self._observed = False
-        self._kl: list[PriorVariance] = []  # in a list: it is no part of our state
+        self._kl: list[PriorVariance] = []  # in a list, so that it is not registered
         self._start = ""  # the posterior's digest before any training
         if module is not None:
             self._assemble(build(self.settings, (), 0, module))
@@ -115,12 +115,12 @@ class StochasticModule(nn.Module):
         settings: Mapping[str, object] | None = None,
         module: nn.Module | None = None,
     ) -> StochasticModule:
-        """The network of a recipe, made when it first sees data.
+        """The network of a recipe. It is built when it first sees data.
 
         Arguments:
-            name: As listed by `pacbound recipes`.
-            settings: Those that differ from the recipe's.
-            module: For the recipe `module`.
+            name: A name listed by `pacbound recipes`.
+            settings: The settings that differ from the recipe's.
+            module: The user's own network, for the recipe `module`.
         """
         return cls(recipe(name, settings), module)
 
@@ -131,9 +131,9 @@ class StochasticModule(nn.Module):
         self.train(self.training)
 
     def train(self, mode: bool = True) -> Self:
-        """Set the mode of the posteriors.
+        """Set the training mode of the posteriors.
 
-        A user's module stays in evaluation mode: what is trained is the network as it predicts.
+        A user's module stays in evaluation mode: the network is trained as it predicts.
         """
         super().train(mode)
         if self.network is not None and self._module[0] is not None:
@@ -143,12 +143,12 @@ class StochasticModule(nn.Module):
                     part.training = False
         return self
 
-    # Using it as a network.
+    # Use as a network.
 
     def forward(self, inputs: Tensor | NDArray[Any]) -> Tensor:
-        """The logits of raw inputs, with fresh weights; differentiable in the parameters.
+        """The logits of raw inputs with freshly drawn weights; differentiable in the parameters.
 
-        torch's generator, as of `torch.manual_seed`, determines the weights.
+        The weights are drawn with torch's global generator, as set by `torch.manual_seed`.
         """
         network, seen = self._ready(inputs)
         seed = derive("call", int(torch.randint(2**62, ())))
@@ -162,9 +162,9 @@ class StochasticModule(nn.Module):
         return outputs
 
     def sample(self, count: int = 1, seed: int = 0) -> list[PlainNetwork]:
-        """So many ordinary networks, drawn from the posterior.
+        """Ordinary networks drawn from the posterior, as many as `count`.
 
-        Network number k depends on the seed, the posterior and k alone.
+        Network number k depends only on the seed, the posterior and k.
         """
         problem = self._made()
         with torch.no_grad():
@@ -177,7 +177,7 @@ class StochasticModule(nn.Module):
     def predict_proba(self, inputs: Tensor | ArrayLike, samples: int = 20) -> Tensor:
         """The class probabilities of raw inputs, averaged over networks drawn from the posterior.
 
-        The same posterior gives the same probabilities. No certificate speaks of them.
+        The same posterior gives the same probabilities. No certificate covers them.
         """
         problem = self._made()
         array = inputs.detach().cpu().numpy() if isinstance(inputs, Tensor) else np.asarray(inputs)
@@ -187,9 +187,9 @@ class StochasticModule(nn.Module):
         return torch.from_numpy(predictor.predict(_as_raw(array), samples).probabilities)
 
     def kl(self) -> Tensor:
-        """KL to the prior and the price of the prior's variances, in nats; differentiable.
+        """The KL to the prior plus the price of the prior's variances, in nats; differentiable.
 
-        For training by other means than `fit`. The certificate computes it anew, in float64.
+        For training without `fit`. The certificate recomputes it in float64.
         """
         problem, settings = self._made(), self.settings
         if not self._kl:
@@ -234,36 +234,36 @@ class StochasticModule(nn.Module):
         resume: bool = False,
         progress: bool = True,
     ) -> Self:
-        """Train the posterior to minimise a bound on the risk; returns the module itself.
+        """Train the posterior to minimise a bound on the risk, and return the module.
 
-        Called again, it trains for more epochs, with a schedule of their own.
+        A further call trains for more epochs, with a new schedule.
 
         Arguments:
             data: (x, y) as arrays or tensors, a Dataset, a DataLoader, a file, or the name of a
-                data set. Examples may be dictionaries. A loader is read once; its own order and
+                data set. Examples may be dictionaries. A loader is read once; its order and
                 batches are not used.
             objective: kl-inverse, quadratic, catoni, catoni-trained or pinsker.
             epochs: Passes over the data.
-            batch: Examples in a step.
-            learning_rate: At the start of the schedule.
+            batch: Examples per step.
+            learning_rate: The learning rate at the start of the schedule.
             schedule: cosine, constant or one-cycle.
             averaging: The decay of Polyak averaging; 0 for none.
             initial_scale: The standard deviation of every weight at the start.
-            weight_draws: In every batch, where examples must share weights.
-            seed: Of batches and noise; the prior has its own.
-            settings: Others, as listed by `pacbound recipes show module`.
-            label: The column or key that holds the classes, where there are several.
-            optimizer: Makes an optimiser of the parameters, such as
+            weight_draws: Weight draws per batch, when examples must share weights.
+            seed: The seed of batches and noise; the prior has its own.
+            settings: Other settings, as listed by `pacbound recipes show module`.
+            label: The column or key that holds the classes, if there are several.
+            optimizer: A function that makes an optimiser from the parameters, such as
                 `lambda parameters: torch.optim.SGD(parameters, lr=0.1)`; Adam by default. The
                 schedule multiplies its rates.
             device: cpu, cuda or mps.
-            dtype: float32, float64, or bfloat16 for the products of matrices and convolutions;
-                by default as the settings say.
+            dtype: float32, float64, or bfloat16 for matrix products and convolutions;
+                by default taken from the settings.
             callbacks: Called after steps and epochs.
-            checkpoint: A file to write after every epoch, for the command line too; its log stands
-                beside it.
-            resume: Continue the run that left the checkpoint.
-            progress: Show the bound while training, on stderr.
+            checkpoint: A file to write after every epoch. The command line reads it too. Its log
+                is written beside it.
+            resume: Continue the run that wrote the checkpoint.
+            progress: Show the bound on stderr during training.
         """
         examples = dataset_given(data, label or self.settings.label)
         products = None if dtype is None else "bfloat16" if dtype == "bfloat16" else "float32"
@@ -352,35 +352,35 @@ class StochasticModule(nn.Module):
         sampler: Sampler | None = None,
         command: str = "pacbound.certify",
     ) -> Certificate:
-        """The risk certificate of the posterior as it is now, on the data it was trained on.
+        """The risk certificate of the current posterior, on the data it was trained on.
 
         Arguments:
             data: The training data, as given to `fit`.
             delta: The probability of being wrong.
             predictor: gibbs, draw, vote-gibbs, vote-tandem or fixed.
-            claims: Of overall, per-class and predicted-class.
-            groups: The group of every example, to claim the error in each of them.
+            claims: Any of overall, per-class and predicted-class.
+            groups: The group of every example, to claim the error in each group.
             costs: A matrix of costs in [0, 1] by true and predicted class, to claim the mean cost.
-            candidates: Modules or priors that were listed before the first look at a result on
+            candidates: The number of modules or priors listed before the first look at a result on
                 these examples, this one included.
             looks: Results on these examples that led to another module or prior.
-            certificates: How many there are to choose from, declared before the first was made.
-            place: This one's place in the order of making, where no number was declared.
+            certificates: The number of certificates to choose from, declared before the first one.
+            place: The position of this certificate in order of making, if no number was declared.
             copies: `independent` declares that equal examples are independent draws.
-            inequality: Another than that of the rule, selected before anything is sampled.
-            inequality_seen: It was selected after both were seen; declare candidates for them.
-            tail: gaussian or theorem3, of a sampled KL.
-            limit: betting or chernoff, of a risk from sampled weights.
-            draws: At least so many of single examples, in whole passes over the data.
-            weights: Draws of whole weights, where examples must share them.
-            samples: Of the KL, where it is not exact.
+            inequality: An inequality other than the default, chosen before anything is sampled.
+            inequality_seen: It was chosen after both bounds were seen; declare the candidates.
+            tail: The tail bound of a sampled KL: gaussian or theorem3.
+            limit: The limit of a risk from sampled weights: betting or chernoff.
+            draws: The least number of draws of single examples, in whole passes over the data.
+            weights: Draws of whole weights, when examples must share weights.
+            samples: Samples of the KL, when it is not exact.
             allow_other_data: Certify on data that the posterior was not trained on.
-            replay_prior: Train a learned prior again, and compare.
-            label: The column or key that holds the classes, where there are several.
-            device: Where the risk is sampled.
-            workers: Processes to sample with; they cannot see a module that `__main__` defines.
-            sampler: Where and how sampled work is done, in place of `workers`.
-            command: To be recorded.
+            replay_prior: Train a learned prior again and compare.
+            label: The column or key that holds the classes, if there are several.
+            device: The device on which the risk is sampled.
+            workers: Worker processes for sampling. They cannot see a module defined in `__main__`.
+            sampler: How the sampling is run, instead of `workers`.
+            command: The command to record.
         """
         examples = dataset_given(data, label or self.settings.label)
         if self._checkpoint is None and self._digest() == self._start:
@@ -426,25 +426,25 @@ class StochasticModule(nn.Module):
             )
 
     def draw(self, data: object, *, label: str = "") -> PlainNetwork:
-        """The one network that `certify(data, predictor="draw")` speaks of."""
+        """The one network that `certify(data, predictor="draw")` covers."""
         examples = dataset_given(data, label or self.settings.label)
         network = draw_certified(self._current(examples), examples, self._module[0])
         return PlainNetwork(network.eval(), self.settings)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a checkpoint that `load` and the command line read."""
+        """Write a checkpoint that `load` and the command line can read."""
         if self._checkpoint is None:
             raise SettingError(
-                "there is no training to save: call fit; of parameters that were trained "
-                "elsewhere, save the state_dict"
+                "there is no training to save: call fit; if you trained the parameters "
+                "yourself, save the state_dict"
             )
         self._current(None).save(Path(path))
         self._file = Path(path)
 
-    # How it is kept.
+    # State.
 
     def _chosen(self, given: Mapping[str, object], data: Dataset, label: str) -> Settings:
-        """The settings of a run, with a command's name of the data where it has one."""
+        """The settings of a run, with the name that the command gives the data, if any."""
         now = self.settings
         values = now.everything() | {"epochs": now.epochs - now.earlier_epochs}
         values |= {key: value for key, value in given.items() if value is not None}
@@ -452,7 +452,7 @@ class StochasticModule(nn.Module):
         return Settings.from_mapping(values | ({"label": label} if label else {}))
 
     def _trained_before(self, data: Dataset) -> Checkpoint | None:
-        """The posterior to go on from; None where it is still the prior's."""
+        """The posterior to continue from; None if it is still at the prior."""
         before = self._checkpoint
         if before is None:
             trained = self._problem is not None and self._digest() != self._start
@@ -465,7 +465,7 @@ class StochasticModule(nn.Module):
         return self._current(data)
 
     def _current(self, data: Dataset | None) -> Checkpoint:
-        """The posterior as it is now."""
+        """The current posterior."""
         problem = self._made()
         if self._checkpoint is not None:
             return replace(self._checkpoint, posterior=stored(problem.network), training=None)
@@ -476,7 +476,7 @@ class StochasticModule(nn.Module):
         )
 
     def _adopt(self, made: Checkpoint) -> None:
-        """Become what a checkpoint describes."""
+        """Take the state of a checkpoint."""
         where = next(iter(self.parameters()), None)
         problem = restored(made, self._module[0])
         self.settings, self._checkpoint = made.settings, replace(made, training=None)
@@ -486,14 +486,14 @@ class StochasticModule(nn.Module):
 
     def _made(self) -> Problem:
         if self._problem is None:
-            raise SettingError("the network of a recipe is made when it sees data: call fit first")
+            raise SettingError("the network of a recipe is built when it sees data: call fit first")
         return self._problem
 
     def _digest(self) -> str:
         return tensors_digest(stored(self._made().network))
 
     def _plain(self, weights: Mapping[str, Tensor]) -> PlainNetwork:
-        """The plain network with these weights, and statistics that are not drawn."""
+        """The plain network with these weights, and with the statistics that are not drawn."""
         problem = self._made()
         plain = copy.deepcopy(problem.plain).eval()
         buffers = dict(problem.network.module.named_buffers())
@@ -502,7 +502,7 @@ class StochasticModule(nn.Module):
         return PlainNetwork(plain, self.settings)
 
     def _ready(self, inputs: Tensor | NDArray[Any]) -> tuple[StochasticNetwork, Tensor]:
-        """The network, and what it sees of raw inputs."""
+        """The network, and its inputs for raw inputs."""
         network = self._made().network
         where = next(network.parameters())
         seen = _mapped(self.settings, inputs).to(where.device)
@@ -516,12 +516,12 @@ class StochasticModule(nn.Module):
 
 
 def _as_raw(array: NDArray[Any]) -> NDArray[Any]:
-    """Bytes as they are, other numbers as float32."""
+    """Bytes unchanged; other numbers as float32."""
     return array if array.dtype == np.uint8 else np.asarray(array, np.float32)
 
 
 def _mapped(settings: Settings, inputs: Tensor | NDArray[Any]) -> Tensor:
-    """What the network sees of raw inputs; a tensor keeps its device and its graph."""
+    """The network's inputs for raw inputs; a tensor keeps its device and its graph."""
     if not isinstance(inputs, Tensor):
         return network_inputs(settings, _as_raw(np.asarray(inputs)))
     if settings.alignment != "none":
@@ -538,28 +538,28 @@ def stochastic(
     *,
     settings: Mapping[str, object] | None = None,
 ) -> StochasticModule:
-    """A stochastic network of the module's form.
+    """A stochastic network with the architecture of the module.
 
     Arguments:
-        module: Of supported layers; it is copied, and its parameters' values are not used.
+        module: A module of supported layers. It is copied; its parameters' values are not used.
         posterior: diag, k-diag, k-linear or k-nonlinear.
         prior: `pacbound.priors.Initialised`, the default, or `pacbound.priors.Learned`.
-        settings: Others, as listed by `pacbound recipes show module`.
+        settings: Other settings, as listed by `pacbound recipes show module`.
     """
     declared = (prior or Initialised()).settings()
     own = prepared(module)
     given = {"posterior": posterior, **declared, "structure": structure_digest(own)}
     chosen = recipe(RECIPE, {**given, **(settings or {})})
-    posterior_named(chosen.posterior)  # what has no name or no price is refused at once
+    posterior_named(chosen.posterior)  # an unknown posterior, or one without a price, fails now
     prior_choices(chosen)
     return StochasticModule(chosen, own)
 
 
 def load(path: str | os.PathLike[str], module: nn.Module | None = None) -> StochasticModule:
-    """A stochastic network from a checkpoint, by `fit`, `save` or the command line.
+    """Load a stochastic network from a checkpoint of `fit`, `save` or the command line.
 
     Arguments:
-        module: The user's own network, where it is one: a file holds no code.
+        module: The user's own network, if the checkpoint is of one: a file holds no code.
     """
     made = Checkpoint.load(Path(path))
     net = StochasticModule(made.settings, module)

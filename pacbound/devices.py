@@ -1,4 +1,4 @@
-"""Where tensors are computed, and how precisely."""
+"""The device and number type of a computation."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ DTYPES = {"float32": torch.float32, "float64": torch.float64}
 
 @dataclass(frozen=True)
 class Arithmetic:
-    """A device, and the type of the numbers that training computes with there.
+    """A device, and the number type that training uses there.
 
-    Neither determines a run: noise is drawn on the CPU, so that other devices and types give the
-    same one up to rounding. Checkpoints are of float32 on the CPU.
+    Neither changes a run beyond rounding, because noise is always drawn on the CPU. Checkpoints
+    are stored as float32 on the CPU.
     """
 
     device: torch.device = torch.device("cpu")  # noqa: RUF009 - it is immutable
@@ -27,7 +27,7 @@ class Arithmetic:
 
     @classmethod
     def named(cls, device: str, dtype: str, local_rank: int = 0) -> Arithmetic:
-        """By names; one line says what is not there."""
+        """The choice with these names. One line says what is not available."""
         if dtype not in DTYPES:
             raise unknown_name("dtype", dtype, DTYPES)
         if device == "mps" and dtype == "float64":
@@ -39,16 +39,16 @@ CPU = Arithmetic()
 
 
 def available() -> list[str]:
-    """The devices that are there."""
+    """The devices of this machine."""
     there = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
     return [name for name in DEVICES if there.get(name, True)]
 
 
 def device_named(name: str, local_rank: int = 0) -> torch.device:
-    """A device that is there, in true float32.
+    """An available device, set to true float32.
 
     Arguments:
-        local_rank: Which of this machine's GPUs, where there are several processes.
+        local_rank: The index of this process on the machine; it selects the GPU.
     """
     if name not in DEVICES:
         raise unknown_name("device", name, DEVICES)
@@ -61,8 +61,8 @@ def device_named(name: str, local_rank: int = 0) -> torch.device:
             f"process {local_rank} of this machine has no GPU: there are "
             f"{torch.cuda.device_count()}; start as many processes (--nproc-per-node)"
         )
-    # By default convolutions round their inputs to 10 bits (TF32). A certificate counts as errors
-    # only ties that float32 could not tell apart.
+    # By default, convolutions round their inputs to 10 bits (TF32). A certificate treats only ties
+    # within float32 rounding as errors.
     torch.backends.cudnn.allow_tf32 = False
     torch.backends.cuda.matmul.allow_tf32 = False
     torch.cuda.set_device(local_rank)

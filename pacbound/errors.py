@@ -27,7 +27,7 @@ __all__ = [
 
 
 class PacboundError(Exception):
-    """Something given cannot be used. The message says what, where, and what to do."""
+    """An input cannot be used. The message says what is wrong, where, and what to do."""
 
 
 class SettingError(PacboundError, ValueError):
@@ -51,7 +51,7 @@ class FileError(PacboundError):
 
 
 class CheckpointError(PacboundError):
-    """A checkpoint is damaged, unfinished, or of other settings or data."""
+    """A checkpoint is damaged or unfinished, or belongs to other settings or data."""
 
 
 class CertificateError(PacboundError):
@@ -59,19 +59,19 @@ class CertificateError(PacboundError):
 
 
 class ResultError(PacboundError):
-    """The result of an experiment's cell is damaged, or of other settings."""
+    """The result of an experiment's cell is damaged or belongs to other settings."""
 
 
 class TrainingDiverged(PacboundError):
-    """The objective became infinite or not a number."""
+    """The objective became infinite or NaN."""
 
 
 class WorkerError(PacboundError):
-    """Worker processes, or processes that train together, cannot do their work."""
+    """Worker processes, or processes that train together, failed."""
 
 
 class OutOfMemory(PacboundError):
-    """The work would need more memory than there is."""
+    """The work needs more memory than is available."""
 
 
 class MissingDependency(PacboundError, ImportError):
@@ -79,7 +79,7 @@ class MissingDependency(PacboundError, ImportError):
 
 
 def unknown_name(kind: str, name: str, valid: Iterable[str]) -> UnknownName:
-    """The error for a name that is not on a list, with the nearest name that is."""
+    """The error for an unknown name, with the nearest known name."""
     names = sorted(valid)
     near = difflib.get_close_matches(name, names, n=1)
     hint = f"did you mean '{near[0]}'?" if near else f"choose from: {', '.join(names)}"

@@ -1,4 +1,4 @@
-"""Files written whole or not at all, and their digests."""
+"""Atomic file writes, and digests of files."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from pacbound.errors import FileError
 
 __all__ = ["ensure_writable", "file_digest", "write_whole"]
 
-TEMPORARY = ".part"  # how the name of a file ends that is being written
+TEMPORARY = ".part"  # the suffix of a file that is being written
 
 
 def write_whole(path: Path, write: Callable[[BinaryIO], object]) -> None:
-    """Have `write` fill a temporary file beside `path`, then rename it into place.
+    """Let `write` fill a temporary file beside `path`, then rename it to `path`.
 
-    A process killed at any moment leaves the old file, or the new one, never a part of it. The
-    temporary file that a killed process left is removed by the next that writes the same path.
+    A process killed at any moment leaves either the old file or the new one, never a partial file.
+    The next write to the same path removes the temporary file of a killed process.
     """
-    # In memory first: some libraries make of a disk that is full an error of another kind.
+    # In memory first: some libraries report a full disk as another kind of error.
     content = io.BytesIO()
     write(content)
     temporary = None
@@ -52,20 +52,20 @@ def write_whole(path: Path, write: Callable[[BinaryIO], object]) -> None:
 
 
 def _new_temporary(path: Path) -> tuple[int, str]:
-    """A temporary file, locked for as long as its process lives and has it open."""
+    """A temporary file, locked as long as its process lives and keeps it open."""
     while True:
         handle, name = tempfile.mkstemp(TEMPORARY, f".{path.name}.", path.parent)
         try:
             ours = _lock(handle) and os.fstat(handle).st_nlink > 0
-        except OSError:  # a file system without locks, where nothing is taken for abandoned either
+        except OSError:  # a file system without locks: there, no file is treated as abandoned
             ours = True
         if ours:
             return handle, name
-        os.close(handle)  # another process took it for abandoned before it was locked
+        os.close(handle)  # another process removed it as abandoned before it was locked
 
 
 def _remove_abandoned(path: Path) -> None:
-    """Remove what processes that are no more left of their attempts to write this path."""
+    """Remove the temporary files for this path that dead processes left."""
     ours = re.compile(rf"\.{re.escape(path.name)}\.\w{{8}}{re.escape(TEMPORARY)}")
     for name in os.listdir(path.parent):
         if ours.fullmatch(name):
@@ -79,7 +79,7 @@ def _remove_abandoned(path: Path) -> None:
 
 
 def _lock(handle: int) -> bool:
-    """Take the file's lock, which the kernel lets go of when its process ends, however it ends."""
+    """Take the file's lock. The kernel releases it when the process ends for any reason."""
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -88,7 +88,7 @@ def _lock(handle: int) -> bool:
 
 
 def ensure_writable(path: Path) -> None:
-    """Refuse a place that cannot be written to before long work begins."""
+    """Fail if a path cannot be written, before long work begins."""
     if path.is_dir():
         raise FileError(f"cannot write {path}: it is a folder")
     try:

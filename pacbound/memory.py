@@ -1,4 +1,4 @@
-"""How much memory there is, asked before much of it is taken; and memory that is kept."""
+"""Check the available memory before large allocations, and keep freed memory for reuse."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from pacbound.errors import OutOfMemory
 __all__ = ["ensure_memory", "keeping_memory"]
 
 TRIM, MAPPED = -1, -4  # glibc's M_TRIM_THRESHOLD and M_MMAP_MAX
-USUAL_TRIM, USUAL_MAPPED = 128 << 10, 65536  # glibc's own values of both: bytes, blocks
-NEVER = (1 << 31) - 1  # bytes: the largest threshold that mallopt takes
+USUAL_TRIM, USUAL_MAPPED = 128 << 10, 65536  # glibc's default values: bytes, blocks
+NEVER = (1 << 31) - 1  # bytes: the largest threshold that mallopt accepts
 
 _lock = threading.Lock()
 _keepers = 0
 
 
 def ensure_memory(needed: int, what: str) -> None:
-    """Refuse what would take more memory than the machine has, or than the process may take."""
+    """Refuse work that needs more memory than the machine has or the process may use."""
     if not hasattr(os, "sysconf"):
-        return  # not a Unix
+        return  # not on Unix
     import resource
 
     limits = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
@@ -32,19 +32,19 @@ def ensure_memory(needed: int, what: str) -> None:
         limits.append(soft)
     if needed > min(limits):
         raise OutOfMemory(
-            f"{what} would take {needed / 2**30:.1f} GiB of memory, and there are "
-            f"{min(limits) / 2**30:.1f}; give a smaller one"
+            f"{what} would take {needed / 2**30:.1f} GiB of memory, but only "
+            f"{min(limits) / 2**30:.1f} GiB are available; give a smaller one"
         )
 
 
 @contextmanager
 def keeping_memory() -> Iterator[None]:
-    """Keep freed memory for the next tensor of that size, then give it back.
+    """Keep freed memory for the next tensor of the same size; return it at the end.
 
-    The C library maps a large block anew for every tensor and unmaps it afterwards, and each of
-    its pages begins with a page fault: up to a third of the time of a training step. Inside this
-    context it takes all blocks from its heap and keeps those that are freed. Without glibc
-    nothing happens. Contexts of several threads overlap: the last one gives the memory back.
+    By default the C library maps a large block anew for every tensor and unmaps it afterwards. Each
+    new page causes a page fault, which takes up to a third of the time of a training step. Inside
+    this context, all blocks come from the heap, and freed blocks are kept. Without glibc, nothing
+    happens. When the contexts of several threads overlap, the last one returns the memory.
     """
     global _keepers
     library = ctypes.CDLL(None) if os.name == "posix" else None

@@ -1,8 +1,8 @@
-"""Text that comes from a file, as it may be shown: one line, and nothing that steers a terminal.
+"""Make text from a file safe to show: one line, without terminal control characters.
 
-Certificates, checkpoints, logs, tables and the names of files are written by others. An escape
-sequence in them could clear a screen or write over what was said before, a line's end could add a
-line that looks like a verdict, and a change of the writing direction could turn one around.
+Others write certificates, checkpoints, logs, tables and file names. An escape sequence in them
+could clear the screen or overwrite earlier output. A line break could add a line that looks like a
+verdict. A change of the writing direction could reverse one.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ import json
 
 __all__ = ["LONGEST", "printable", "printable_json", "recordable"]
 
-LONGEST = 2000  # characters of any one text
+LONGEST = 2000  # characters of a text
 
 
 def printable(text: str, longest: int = LONGEST) -> str:
-    """One line without control characters, cut where it is long.
+    """One line without control characters, truncated if it is long.
 
     Example:
         >>> printable("a\\x00b" + "c" * 9, longest=5)
@@ -26,7 +26,7 @@ def printable(text: str, longest: int = LONGEST) -> str:
 
 
 def recordable(text: str, longest: int = LONGEST) -> str:
-    """A text as a certificate may record it: printable, and without the sentence's own quotes.
+    """Text as a certificate may record it: printable, and without the quotes of the sentence.
 
     Example:
         >>> recordable("of “mine”\\n", longest=9)
@@ -37,11 +37,11 @@ def recordable(text: str, longest: int = LONGEST) -> str:
 
 
 def printable_json(text: str) -> str:
-    """The same JSON, with every character that is not printable written by its number.
+    """The same JSON, with every unprintable character escaped.
 
     Example:
         >>> print(printable_json('{"name": "≤ \\x9b2J"}'))
         {"name": "≤ \\u009b2J"}
     """
-    # Outside of its texts, JSON has no other such character than the ends of its lines.
+    # Outside its strings, JSON has no other unprintable characters than line breaks.
     return "".join(x if x.isprintable() or x == "\n" else json.dumps(x)[1:-1] for x in text)

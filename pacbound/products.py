@@ -1,9 +1,9 @@
-"""Products of matrices in the type that training asks for: float32, or bfloat16.
+"""Matrix products in the number type of the training: float32 or bfloat16.
 
-bfloat16 has the range of float32 and 8 bits of precision. Processors with such an instruction
-multiply matrices of it at twice the speed and add the products up in float32. Everything else,
-parameters and KL among it, stays in float32. Plain layers and convolutions follow torch's
-autocast by themselves; our own autograd functions ask `operands`.
+bfloat16 has the range of float32 and 8 bits of precision. Processors with bfloat16 instructions
+multiply such matrices at twice the speed and accumulate in float32. Everything else, including
+parameters and KL, stays in float32. Plain layers and convolutions follow torch's autocast. Our
+own autograd functions call `operands`.
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ from torch import Tensor
 __all__ = ["ROW", "aligned", "full_precision", "operands", "product", "products_in"]
 
 
-ROW = 16  # numbers of float32 in 64 bytes
+ROW = 16  # float32 numbers in 64 bytes
 
 
 def products_in(name: str, device: torch.device) -> AbstractContextManager[object]:
-    """Take products in the type of that name."""
+    """Compute products in the type of this name."""
     if name != "bfloat16":
         return nullcontext()
     return torch.autocast(device.type, dtype=torch.bfloat16)
 
 
 def full_precision(device: torch.device) -> AbstractContextManager[object]:
-    """Take plain products in the type of their factors again."""
+    """Compute plain products in the type of their factors again."""
     return torch.autocast(device.type, enabled=False) if _reduced(device) else nullcontext()
 
 
 def operands(*factors: Tensor) -> tuple[Tensor, ...]:
-    """The factors of products, rounded to the type that is asked for.
+    """The factors of products, rounded to the type in use.
 
     Example:
         >>> ones = torch.ones(2, 2)
@@ -55,10 +55,10 @@ def product(left: Tensor, right: Tensor) -> Tensor:
 
 
 def aligned(matrix: Tensor) -> Tensor:
-    """The same matrix with rows that begin at multiples of 64 bytes.
+    """The same matrix, with each row aligned to 64 bytes.
 
-    As the right factor of a product in float32 a matrix of 785 columns, say, takes half as long
-    again as one of 784.
+    As the right factor of a float32 product, a matrix with 785 columns takes half as long again as
+    one with 784.
     """
     columns = matrix.shape[1]
     spare = -columns % ROW

@@ -1,4 +1,4 @@
-"""Randomness derived from digests: every stream has a name, and nobody can shop for seeds."""
+"""Randomness derived from digests: every stream has a name, and seeds cannot be selected."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from torch import Tensor
 
 __all__ = ["Noise", "TrainingNoise", "certificate_seed", "derive"]
 
-POOL_WORDS = 8  # of 32 bits: as many bits as a seed has
+POOL_WORDS = 8  # 32-bit words: as many bits as a seed has
 
 
 def derive(purpose: str, *parts: object) -> str:
@@ -21,27 +21,27 @@ def derive(purpose: str, *parts: object) -> str:
 
 
 def certificate_seed(purpose: str, model_sha256: str, prior_sha256: str, data_sha256: str) -> str:
-    """The seed of a certificate's draw, risk or kl, as SPEC.md defines it.
+    """The seed of a certificate's draw, risk or kl, as defined in SPEC.md.
 
-    It follows from what is claimed and from nothing else: no name, time or setting enters, so
-    there is nothing to try until it is lucky.
+    It depends only on what is claimed. No name, time or setting enters, so nobody can try seeds
+    until one is lucky.
     """
     text = f"pacbound-seed/2 {purpose} {model_sha256} {prior_sha256} {data_sha256}\n"
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 class Noise:
-    """A stream of random numbers that is a function of one derived seed alone.
+    """A stream of random numbers determined by one derived seed.
 
-    All 256 bits of the seed enter the generator's state: streams of different chunks of work
-    are independent, which a generator seeded with 32 bits could not promise.
-    NumPy's SeedSequence would by default mix them into a pool of 128 bits.
+    All 256 bits of the seed enter the generator's state. So streams of different chunks of work
+    are independent; a generator seeded with 32 bits could not guarantee this.
+    By default, NumPy's SeedSequence would mix them into a pool of 128 bits.
 
-    Numbers are drawn on the CPU, wherever they are used: they are the same on every device.
+    Numbers are drawn on the CPU, so they are the same on every device.
 
     Arguments:
-        seed: In hexadecimal, from `derive` or `certificate_seed`.
-        device: Where the numbers are wanted.
+        seed: A hexadecimal seed from `derive` or `certificate_seed`.
+        device: The device of the returned numbers.
 
     Example:
         >>> noise = Noise(derive("example", 0))
@@ -60,22 +60,22 @@ class Noise:
         return torch.from_numpy(self.generator.standard_normal(shape, dtype=kind)).to(self.device)
 
     def uniform(self, *shape: int) -> Tensor:
-        """Numbers from 0 to below 1."""
+        """Uniform numbers in [0, 1)."""
         return torch.from_numpy(self.generator.random(shape, dtype=np.float32)).to(self.device)
 
     def choice(self, n: int, count: int) -> Tensor:
-        """So many of 0 … n−1, drawn uniformly with replacement."""
+        """Numbers from 0 … n−1, drawn uniformly with replacement."""
         return torch.from_numpy(self.generator.integers(n, size=count)).to(self.device)
 
     def permutation(self, n: int) -> Tensor:
-        """A random order of 0 … n−1."""
+        """A random permutation of 0 … n−1."""
         return torch.from_numpy(self.generator.permutation(n)).to(self.device)
 
 
 class TrainingNoise(Noise):
-    """The same at half the cost, for training, where streams need not be proved independent.
+    """The same at half the cost, for training, where independence need not be proved.
 
-    torch seeds its generator with 32 bits only.
+    torch seeds its generator with only 32 bits.
     """
 
     def __init__(self, seed: str, device: torch.device | str = "cpu") -> None:

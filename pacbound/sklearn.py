@@ -1,4 +1,4 @@
-"""A scikit-learn classifier that comes with a certificate of its own error."""
+"""A scikit-learn classifier with a certificate of its own error."""
 
 from __future__ import annotations
 
@@ -35,46 +35,46 @@ except ImportError as error:
 
 __all__ = ["PacBayesClassifier"]
 
-FEWEST_TO_SCALE = 2  # examples that have a deviation
+FEWEST_TO_SCALE = 2  # examples needed for a standard deviation
 
 
 class PacBayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """One network drawn from a posterior, and a bound on its error on new examples.
 
-    `predict` and `predict_proba` are by exactly the network that the certificate speaks of.
+    `predict` and `predict_proba` use exactly the network that the certificate covers.
 
-    Inputs must not be scaled by statistics of the examples that are counted in the certificate. So
-    a share of the examples is set aside, as good as at random: their means and deviations scale
-    all inputs, which then go through arcsinh, and they serve for nothing else.
-    A step in a Pipeline in front of this estimator that learns from the examples (a scaler, a
-    selection of features, an encoding by the target) sees all of them: the certificate would not
-    hold.
+    Inputs must not be scaled by statistics of the examples that the certificate counts. So a share
+    of the examples is set aside, pseudo-randomly. Their means and standard deviations scale all
+    inputs, which then go through arcsinh. These examples are used for nothing else.
+    In a Pipeline, a step before this estimator that learns from the examples (a scaler, a feature
+    selection, a target encoding) sees all of them, and the certificate would not be valid.
 
     Arguments:
         posterior: diag, k-diag, k-linear or k-nonlinear.
         delta: The probability that the certificate is wrong.
-        hidden: Sizes of hidden layers; none for a linear classifier.
-        initializer: Of the prior's centre; None: zeros, or fan-in-uniform with hidden layers.
-        objective: The bound that is minimised.
-        prior_fraction: The share of examples that the prior learns from, one of 0.5, 0.7, 0.6, …,
-            which the certificate does not count; 0 for a prior without data.
-        epochs: Passes over the examples: of the prior, where it learns; then the posterior only
-            follows it.
-        batch: Examples in a step.
-        learning_rate: Of the first steps.
+        hidden: Sizes of the hidden layers; none for a linear classifier.
+        initializer: The initializer of the prior's centre; None for zeros, or for fan-in-uniform if
+            there are hidden layers.
+        objective: The bound to minimise.
+        prior_fraction: The share of examples that the prior is trained on, one of 0.5, 0.7, 0.6, ….
+            The certificate does not count them. 0 for a prior without data.
+        epochs: Passes over the examples. With a learned prior, passes of the prior; the posterior
+            then only follows it.
+        batch: Examples per step.
+        learning_rate: The learning rate of the first steps.
         scale_share: The share of examples to scale by; 0 for arcsinh alone.
-        prior_seed: Of the prior's centre; seed k costs 2 ln(k + 1) nats.
-        seed: Of training.
-        candidates: How many settings of the estimator were listed before the first of them was
+        prior_seed: The seed of the prior's centre; seed k costs 2 ln(k + 1) nats.
+        seed: The seed of training.
+        candidates: The number of settings of the estimator that were listed before the first was
             fitted to these examples, and compared on them: GridSearchCV's number of candidates.
-        looks: How many results on these examples led to a change of the settings.
-        certificates: How many fitted estimators there are to choose from by their certificates.
-        copies: `independent` declares that equal examples are independent draws; otherwise more
+        looks: The number of results on these examples that led to a change of the settings.
+        certificates: The number of fitted estimators to choose from by their certificates.
+        copies: `independent` declares that equal examples are independent draws. Otherwise more
             than 1 % of exact copies are refused.
 
     Attributes:
-        classes_: The labels, which are taken as known beforehand.
-        certificate_: Its `risk_bound` bounds the error.
+        classes_: The labels, taken as known beforehand.
+        certificate_: The certificate. Its `risk_bound` bounds the error.
         network_: The drawn network, an nn.Module, in float64.
     """
 
@@ -133,7 +133,7 @@ class PacBayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def _warn_of_search(self) -> None:
-        """A search's candidates were compared on these examples: they must be declared."""
+        """Warn if the candidates of a search were compared on these examples but not declared."""
         compared = _candidates_of_search()
         if compared > self.candidates:
             warnings.warn(
@@ -192,7 +192,7 @@ class PacBayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         )
 
     def _seen(self, X: NDArray[np.float64]) -> NDArray[np.float32]:
-        """What the network sees of examples: a map that no counted example had a part in."""
+        """The network's inputs for examples: a map that does not depend on any counted example."""
         seen: NDArray[np.float32] = np.arcsinh((X - self.center_) / self.scale_).astype(np.float32)
         return seen
 
@@ -200,29 +200,29 @@ class PacBayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _logits(self, X: Any) -> NDArray[np.float64]:
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, reset=False)
-        # In float64, where the size of a batch makes no difference. What float32 could not tell
-        # apart was counted as an error.
+        # In float64, so that the batch size makes no difference. Ties within float32 rounding were
+        # counted as errors.
         inputs = network_inputs(self._settings, self._seen(X)).double()
         logits: NDArray[np.float64] = self.network_(inputs).numpy()
         return logits
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The classes by the certified network."""
+        """The classes predicted by the certified network."""
         chosen: NDArray[Any] = self._logits(X).argmax(1)
         return np.asarray(self.classes_[chosen])
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """The probabilities of `classes_` by the certified network; they are not certified."""
+        """The certified network's probabilities of `classes_`; they are not certified."""
         probabilities: NDArray[np.float64] = torch.from_numpy(self._logits(X)).softmax(1).numpy()
         return probabilities
 
 
 def _candidates_of_search() -> int:
-    """How many candidates a search compared that now refits the best of them; 0 without one."""
+    """The number of candidates that a search compared before this refit; 0 without a search."""
     frame: FrameType | None = sys._getframe()
     while frame is not None:
         if frame.f_code.co_name == "_fit_and_score":
-            return 0  # one of the fits that are compared
+            return 0  # one of the compared fits
         if isinstance(frame.f_locals.get("self"), BaseSearchCV) and frame.f_code.co_name == "fit":
             results = frame.f_locals.get("results") or {}
             return len(results.get("params", []))
@@ -233,9 +233,9 @@ def _candidates_of_search() -> int:
 def _set_aside(
     X: NDArray[np.float64], labels: NDArray[Any], share: float
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The places of the examples to scale by, and of the others, in an order by content.
+    """The indices of the examples to scale by, and of the others, in an order set by content.
 
-    It does not depend on the order of rows, which could be tried until it is lucky.
+    The order of the rows has no effect, so nobody can try orders until one is lucky.
     """
     aside = int(Decimal(repr(float(share))) * len(X))
     if aside < FEWEST_TO_SCALE:
@@ -247,9 +247,9 @@ def _set_aside(
 def _statistics(
     X: NDArray[np.float64], aside: NDArray[np.intp]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Mean and deviation of every column over some examples; 1 where they do not deviate."""
+    """Mean and standard deviation of every column over some examples; 1 for constant columns."""
     if not len(aside):
         return np.zeros(X.shape[1]), np.ones(X.shape[1])
     deviation = X[aside].std(0)
-    constant = deviation <= 1e-12 * np.abs(X[aside]).max(0)  # what is left is rounding
+    constant = deviation <= 1e-12 * np.abs(X[aside]).max(0)  # only rounding is left
     return X[aside].mean(0), np.where(constant, 1.0, deviation)

@@ -1,4 +1,4 @@
-"""`pacbound.verify`: the checker's verdict on a file; torch is needed for a checkpoint alone."""
+"""`pacbound.verify`: the checker's verdict on a file. Only a checkpoint needs torch."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ def verify(
 ) -> Verdict:
     """Whether the certificate in a file proves its claims.
 
-    The verdict is `accepted` and has the `certificate`, or it has the number of the `check` that
-    failed and the `reason`.
+    An accepted verdict holds the `certificate`. A rejected one holds the number of the `check`
+    that failed and the `reason`.
 
     Arguments:
-        max_risk: Reject a larger bound on the error over all, or a certificate without one.
+        max_risk: Reject a certificate whose bound on the overall error is larger or missing.
         checkpoint: Reject a certificate that is not for the posterior in this file.
-        max_class_risk: Reject a larger bound on the error of a true class, or a class without one.
+        max_class_risk: Reject a certificate whose bound for a true class is larger or missing.
     """
     for name, value in (("max_risk", max_risk), ("max_class_risk", max_class_risk)):
         if not 0 <= value <= 1:
@@ -38,7 +38,7 @@ def verify(
 def check_demands(
     path: str, max_risk: Decimal, max_class_risk: Decimal, checkpoint: str | os.PathLike[str]
 ) -> Verdict:
-    """The verdict on a file, with what a user demands of it."""
+    """The verdict on a file, given the user's requirements."""
     verdict = check_file(path, max_risk, max_class_risk=max_class_risk)
     if not checkpoint or verdict.certificate is None or not verdict.accepted:
         return verdict
@@ -48,14 +48,14 @@ def check_demands(
 
 
 def model_digest(path: str | os.PathLike[str], centre: bool = False) -> str:
-    """What `model.sha256` is for a file: of a checkpoint's posterior, or of the file's bytes.
+    """The value of `model.sha256` for a file: of a checkpoint's posterior, or of the file's bytes.
 
     Arguments:
-        centre: Of the centre of the checkpoint's learned prior, which a certificate may be of.
+        centre: Use the centre of the checkpoint's learned prior instead of the posterior.
     """
     from pacbound.files import file_digest
 
-    # Others may have no end, or never begin.
+    # Pipes and devices may never end, or never start.
     if os.path.exists(path) and not os.path.isfile(path):
         raise FileError(f"{path} cannot be read: it is not a regular file")
     try:

@@ -186,7 +186,7 @@ def test_the_checkpoint_is_for_the_command_line_too(tiny_data: Dataset, tmp_path
     with pytest.raises(PacboundError, match="--model PACKAGE"):
         issue(path, tiny_data, request)
     other = nn.Sequential(nn.Flatten(), nn.Linear(16, 8), nn.Tanh(), nn.Linear(8, 3))
-    with pytest.raises(PacboundError, match="other layers than the settings say"):
+    with pytest.raises(PacboundError, match="layers differ from the settings"):
         issue(path, tiny_data, request, module=other)
 
 
@@ -345,7 +345,7 @@ def test_data_that_would_count_wrongly_is_refused(tiny_data: Dataset) -> None:
     x, y = torch.from_numpy(tiny_data.train_inputs), torch.from_numpy(tiny_data.train_labels)
     with pytest.raises(DataError, match="drops its last batch"):
         dataset_given(DataLoader(TensorDataset(x, y), batch_size=7, drop_last=True))
-    with pytest.raises(ValueError, match="name the one of the classes"):
+    with pytest.raises(ValueError, match="name the key of the classes"):
         dataset_given([{"image": x[0], "kind": 1}])
     with pytest.raises(DataError, match="the inputs a, b"):
         dataset_given([{"a": x[0], "b": x[0], "label": 1}])

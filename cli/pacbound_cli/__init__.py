@@ -67,6 +67,5 @@ def main() -> None:
     try:
         cli()
     finally:
-        # What is left is the interpreter's own end, which a second Ctrl-C would only fill with
-        # tracebacks.
+        # Only the interpreter's shutdown is left. A second Ctrl-C would fill it with tracebacks.
         signal.signal(signal.SIGINT, signal.SIG_IGN)

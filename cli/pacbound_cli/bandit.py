@@ -42,17 +42,17 @@ __all__ = ["bandit"]
     type=click.IntRange(min=0),
     default=0,
     show_default=True,
-    help="The first of the seeds; tune on others than you report.",
+    help="The first seed. Use other seeds for tuning than for the results you report.",
 )
 @click.option("--steps", type=click.IntRange(min=1), help="Contexts to play [all].")
 @click.option(
     "--protocol",
     default="tuned",
     show_default=True,
-    help="Of the hyper-parameters: tuned, or untuned for the same in all problems and agents.",
+    help="Which hyper-parameters: tuned, or untuned (the same for all problems and agents).",
 )
 @click.option(
-    "--set", "overrides", multiple=True, metavar="KEY=VALUE", help="A setting, for every agent."
+    "--set", "overrides", multiple=True, metavar="KEY=VALUE", help="A setting for every agent."
 )
 @workers_option
 @scheduler_option
@@ -61,7 +61,7 @@ __all__ = ["bandit"]
     type=click.Path(path_type=Path),
     default=Path("runs/bandit"),
     show_default=True,
-    help="For the runs' files.",
+    help="The folder for the files of the runs.",
 )
 @click.option(
     "--plot",
@@ -86,12 +86,12 @@ def bandit(
 ) -> None:
     """Let agents play PROBLEM, a contextual bandit, and print their regret.
 
-    PROBLEM is mushroom, statlog, covertype, financial, jester or adult, or an .npz file: contexts
-    (steps, size), rewards (steps, arms), what every arm would have paid, and if rewards are random
-    optimal (steps,), what regret is counted from.
+    PROBLEM is mushroom, statlog, covertype, financial, jester or adult, or an .npz file with the
+    arrays contexts (steps, size) and rewards (steps, arms), the reward of every arm. If rewards are
+    random, add optimal (steps,), the reward that regret is measured against.
 
-    Every agent and seed is kept in a folder that its settings determine. The same command continues
-    what was stopped, and does nothing again that is done. Exit code 1: a run failed.
+    Each agent and seed has a folder, named by its settings. The same command resumes stopped runs
+    and skips finished ones. Exit code 1: a run failed.
 
     \b
     Examples:
@@ -144,7 +144,7 @@ def bandit(
 
 
 def _steps(rows: Sequence[Row]) -> int | None:
-    """How many contexts were played; None if no run is done."""
+    """The number of contexts played; None if no run has finished."""
     runs = [run for row in rows for run in row["runs"]]
     return next((run["steps"] for run in runs if run["steps"] is not None), None)
 
@@ -166,7 +166,7 @@ def _print(problem: str, rows: Sequence[Row], plot: Path | None) -> None:
 
 
 def _draw(cells: Sequence[BanditCell], folder: Path, rows: Sequence[Row], path: Path) -> None:
-    """The curves of what is done; nothing if nothing is."""
+    """The regret curves of the finished runs; nothing if there are none."""
     from pacbound.experiments.bandit.plot import Curve, draw_regret
     from pacbound.experiments.tables.place import Place
 

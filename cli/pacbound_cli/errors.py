@@ -18,7 +18,7 @@ class _Refused(click.ClickException):
 
 
 class OneLineErrors(click.Group):
-    """A command group in which bad input and Ctrl-C end with one line and exit code 2 or 130."""
+    """A command group that reports bad input and Ctrl-C in one line, with exit code 2 or 130."""
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -28,7 +28,7 @@ class OneLineErrors(click.Group):
                 raise
             raise _Refused(printable(" ".join(str(error).split()))) from error
         except KeyboardInterrupt:
-            # Where a command has more to say about being stopped, it has said so and left.
+            # Commands that print their own message when stopped have already exited.
             with suppress(KeyboardInterrupt):
                 click.echo("stopped", err=True)
             raise click.exceptions.Exit(130) from None

@@ -24,12 +24,12 @@ __all__ = ["explain"]
 @click.argument("certificate", metavar="CERT", type=click.Path(path_type=Path))
 @json_option
 def explain(certificate: Path, as_json: bool) -> None:
-    """Say what the certificate CERT claims, what it does not, and what would tighten it.
+    """Say what the certificate CERT claims, what it does not claim, and what would tighten it.
 
-    The bounds that a change would give are computed from the certificate's own figures, one change
-    at a time; each row says what it assumes, and what the ledger of the next certificate must
-    declare: who certifies again after having seen this one chooses between the two. Exit code 1:
-    the checker rejects the certificate, so that it claims nothing.
+    Each suggested change is computed alone, from the certificate's own figures. Its row states the
+    assumptions and what the ledger of the next certificate must declare: certifying again after
+    seeing this certificate is a choice between the two. Exit code 1: the checker rejects the
+    certificate, so it claims nothing.
 
     \b
     Example:
@@ -42,7 +42,7 @@ def explain(certificate: Path, as_json: bool) -> None:
     verdict = verify(certificate)
     if verdict.exit_code == 2:
         raise CertificateError(
-            f"{certificate}: {verdict.reason}; a certificate is made by pacbound certify"
+            f"{certificate}: {verdict.reason}; make a certificate with pacbound certify"
         )
     explanation = _explained(certificate, verdict)
     if as_json:
@@ -60,7 +60,7 @@ def explain(certificate: Path, as_json: bool) -> None:
 
 
 def _explained(path: Path, verdict: Verdict) -> Explanation | None:
-    """The explanation; None of a rejected certificate whose figures make no sense."""
+    """The explanation; None if a rejected certificate has figures that make no sense."""
     from pacbound.certificate.format import Certificate
     from pacbound.errors import PacboundError
     from pacbound.report.explanation import explain as explanation_of
@@ -94,11 +94,11 @@ def _show(path: Path, verdict: Verdict, explanation: Explanation | None) -> None
     if explanation is None:
         return
     if not verdict.accepted:
-        console.print("\nWhat follows takes its figures as they are.", style="red")
+        console.print("\nThe text below takes the figures as they are.", style="red")
     console.print("\nThe claim", style="bold")
     console.print(Padding(explanation.claim, (0, 0, 0, 2)), markup=False)
     if verdict.accepted:
-        console.print("  The checker recomputed it from the figures in the file: it holds.")
+        console.print("  The checker recomputed the claim from the figures in the file. It holds.")
     console.print(Padding(explanation.ledger, (0, 0, 0, 2)), markup=False)
     for warning in explanation.warnings:
         console.print(Padding(warning, (0, 0, 0, 2)), style="yellow", markup=False)
@@ -115,13 +115,13 @@ def _show(path: Path, verdict: Verdict, explanation: Explanation | None) -> None
     if explanation.remedies:
         console.print(_remedies_table(explanation.remedies))
         console.print(
-            "Each row is one change alone. Its bound has paid for what the ledger must declare."
+            "Each row is one change alone. Its bound includes the price of the ledger entries."
         )
     else:
         console.print("No command would tighten this bound with the same examples.")
 
 
-MOST = 40  # claims in a table
+MOST = 40  # claims shown in the table
 
 
 def _claims_table(claims: tuple[ClaimLine, ...]) -> Table:

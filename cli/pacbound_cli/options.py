@@ -15,29 +15,29 @@ __all__ = [
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 threads_option = click.option(
-    "--threads", type=click.IntRange(min=1), help="Threads to compute with [all cores]."
+    "--threads", type=click.IntRange(min=1), help="The number of CPU threads [all cores]."
 )
 device_option = click.option(
     "--device",
     type=click.Choice(["cpu", "cuda", "mps"]),
     default="cpu",
     show_default=True,
-    help="Where to compute.",
+    help="The device to compute on.",
 )
 dtype_option = click.option(
     "--dtype",
     type=click.Choice(["float32", "float64", "bfloat16"]),
-    help="What to compute with [the recipe's, float32 for most]. bfloat16 is for products of "
-    "matrices and convolutions alone, and about twice as fast where the processor has it.",
+    help="The number type [the recipe's, usually float32]. bfloat16 applies to matrix products and "
+    "convolutions only. It is about twice as fast on processors that support it.",
 )
 workers_option = click.option(
     "--workers",
     type=click.IntRange(min=1),
-    help="Processes on this machine to do it with [one on each core].",
+    help="Worker processes on this machine [one per core].",
 )
 scheduler_option = click.option(
     "--scheduler",
     default="",
     metavar="ADDRESS",
-    help="Do it on the Dask cluster of this scheduler, such as tcp://host:8786.",
+    help="Run on the Dask cluster of this scheduler, such as tcp://host:8786.",
 )

@@ -25,22 +25,22 @@ __all__ = ["plot"]
     type=click.Choice(["time", "epoch"]),
     default="time",
     show_default=True,
-    help="The horizontal axis; the time that a bound took is always against time.",
+    help="The horizontal axis. The plot of time to bound always uses time.",
 )
 @click.option(
     "-o",
     "--output",
     type=click.Path(path_type=Path),
-    help="The figure, .png, .svg or .pdf [plot.png; none with --json].",
+    help="The figure: .png, .svg or .pdf [plot.png; none with --json].",
 )
 @json_option
 def plot(logs: tuple[Path, ...], against: str, output: Path | None, as_json: bool) -> None:
     """Draw training runs from their logs, NAME.log.jsonl beside the checkpoint NAME.pt.
 
-    Of one run: bound and risk, KL, the objective, the prior's variances, β and Lipschitz constants,
-    as far as it has them. Of several: how soon each reached which bound. The bound is that of
-    training, without the allowance for Monte Carlo that a certificate adds. A run may still be
-    going on, and a checkpoint stands for its log.
+    One run: bound and risk, KL, the objective, the prior's variances, β and Lipschitz constants,
+    where it has them. Several runs: how soon each one reached which bound. The bound is that of
+    training, without the Monte Carlo allowance that a certificate adds. A run may still be
+    in progress. A checkpoint may be given instead of its log.
 
     \b
     Examples:
@@ -74,7 +74,7 @@ def plot(logs: tuple[Path, ...], against: str, output: Path | None, as_json: boo
 
 
 def _series(run: TrainingLog) -> dict[str, Any]:
-    """Every figure of every epoch; null where there is none, as JSON has no NaN."""
+    """All figures of all epochs; null for missing ones, since JSON has no NaN."""
     from pacbound.report.training_log import SERIES
     from pacbound.training.log import LAYERED
 

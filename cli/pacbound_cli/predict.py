@@ -1,4 +1,4 @@
-"""`pacbound predict`: what a certificate covers, or the average of networks of a posterior."""
+"""`pacbound predict`: run a certified predictor, or average networks drawn from a posterior."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 __all__ = ["predict", "show_evaluation"]
 
-UNCOVERED = "No certificate covers this average; --certificate FILE runs what one covers."
-OF_THE_AVERAGE = ("samples", "other_name", "plot", "device")  # without effect on a certified one
+UNCOVERED = "No certificate covers this average; --certificate FILE runs a certified predictor."
+OF_THE_AVERAGE = ("samples", "other_name", "plot", "device")  # no effect with a certificate
 
 
 @click.command()
@@ -31,18 +31,18 @@ OF_THE_AVERAGE = ("samples", "other_name", "plot", "device")  # without effect o
 @click.option(
     "--model",
     metavar="PACKAGE.MODULE:FACTORY",
-    help="The network of your own that was trained; a checkpoint is no reason to run code.",
+    help="Your own network that was trained. A checkpoint never imports code by itself.",
 )
 @click.option(
     "--certificate",
     "certificate_path",
     type=click.Path(path_type=Path),
-    help="Run the predictor that this certificate of the checkpoint covers, and no other.",
+    help="Run exactly the predictor that this certificate of the checkpoint covers.",
 )
 @click.option(
     "--voters",
     type=click.IntRange(min=3),
-    help="With the certificate of a vote: networks for each input, an odd number.  [default: 25]",
+    help="For the certificate of a vote: the odd number of networks per input.  [default: 25]",
 )
 @click.option("--data", "data_name", help="A named data set or an .npz file [the checkpoint's].")
 @click.option(
@@ -50,18 +50,18 @@ OF_THE_AVERAGE = ("samples", "other_name", "plot", "device")  # without effect o
     type=click.IntRange(min=1),
     default=20,
     show_default=True,
-    help="Networks to draw and average.",
+    help="The number of networks to draw and average.",
 )
-@click.option("--split", type=click.Choice(["test", "train"]), help="[test, if there is one]")
-@click.option("--ood", "other_name", help="Other data, to be told from these by the entropy.")
-@click.option("--limit", type=click.IntRange(min=1), help="Only so many examples, the first.")
+@click.option("--split", type=click.Choice(["test", "train"]), help="[test, if available]")
+@click.option("--ood", "other_name", help="Out-of-distribution data, to detect by the entropy.")
+@click.option("--limit", type=click.IntRange(min=1), help="Use only the first examples, so many.")
 @click.option(
     "-o",
     "--output",
     type=click.Path(path_type=Path),
-    help="Probabilities and entropies, or the classes under a certificate, as .npz.",
+    help="Write probabilities and entropies, or the certified classes, as .npz.",
 )
-@click.option("--plot", type=click.Path(path_type=Path), help="The reliability diagram, as .svg.")
+@click.option("--plot", type=click.Path(path_type=Path), help="A reliability diagram, as .svg.")
 @device_option
 @threads_option
 @json_option
@@ -83,16 +83,16 @@ def predict(
     threads: int | None,
     as_json: bool,
 ) -> None:
-    """Predict with networks drawn from the posterior of CHECKPOINT, and say how good that is.
+    """Predict with networks drawn from the posterior of CHECKPOINT, and evaluate the predictions.
 
-    Without a certificate, the probabilities of some networks are averaged. No certificate covers
-    that average.
+    Without a certificate, the probabilities of several networks are averaged. No certificate
+    covers that average.
 
-    With --certificate, the predictor that the certificate speaks of is run: the one drawn network,
-    the fixed centre, a network for each input (gibbs), or for each input the vote of an odd number
-    of networks. The certificate is checked first, and must be of this checkpoint.
+    With --certificate, the predictor that the certificate covers is run: the one drawn network,
+    the fixed centre, a fresh network for each input (gibbs), or for each input the vote of an odd
+    number of networks. The certificate is verified first and must match this checkpoint.
 
-    The networks are determined by checkpoint and data: running it again gives the same figures.
+    Checkpoint and data determine the networks: running it again gives the same figures.
 
     \b
     Examples:
@@ -110,7 +110,7 @@ def predict(
     if plot is not None:
         ensure_drawable(plot)
     if certificate_path is None and voters is not None:
-        raise click.UsageError("--voters is for the certificate of a vote: give --certificate")
+        raise click.UsageError("--voters needs --certificate with the certificate of a vote")
     if certificate_path is not None:
         _refuse_options(ctx)
 
@@ -181,12 +181,12 @@ def _refuse_options(ctx: click.Context) -> None:
         if ctx.get_parameter_source(name) == click.core.ParameterSource.COMMANDLINE:
             option = {"other_name": "ood"}.get(name, name)
             raise click.UsageError(
-                f"--{option} is for an average of networks: with --certificate it has no effect"
+                f"--{option} is for an average of networks; it has no effect with --certificate"
             )
 
 
 def _accepted(path: Path) -> Certificate:
-    """The certificate in a file, if it holds; exit code 1 if it does not."""
+    """The certificate in a file, if it is valid; otherwise exit with code 1."""
     from pacbound.certificate.format import Certificate
     from pacbound.verification import verify
 
@@ -220,7 +220,7 @@ def _conclude(
     output: Path | None,
     as_json: bool,
 ) -> None:
-    """Write the classes, and show what was observed beside what is claimed."""
+    """Write the classes, and show the observed errors beside the claims."""
     from pacbound.predictors.applied import observed, save_classes
     from pacbound.printable import printable_json
 
@@ -275,13 +275,13 @@ def _show_applied(
         table.add_row(each.claim.scope, counts, rate, f"at most {each.claim.bound:.2%}")
     console.print(table)
     if examples.split == "train":
-        console.print("These examples may be those that it was trained or certified on.")
+        console.print("These examples may have been used for training or for the certificate.")
     if output is not None:
         console.print(f"written to {output}", soft_wrap=True)
 
 
 def show_evaluation(evaluation: Evaluation, written: list[Path]) -> None:
-    """The figures of merit as a table, and the files that were written."""
+    """The metrics as a table, and the files that were written."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text

@@ -50,4 +50,4 @@ def show(name: str, as_json: bool) -> None:
         click.echo(json.dumps(recipe(name).to_mapping()))
     else:
         texts = [recipe_text(each) for each in lineage(name)]
-        click.echo("\n# What it is based on:\n".join(texts), nl=False)
+        click.echo("\n# Based on:\n".join(texts), nl=False)

@@ -1,4 +1,4 @@
-"""`pacbound report`: a page about certificates."""
+"""`pacbound report`: an HTML page about certificates."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["report"]
 
-MANY = 8  # files that take long enough for a progress bar
+MANY = 8  # from this many files on, a progress bar is shown
 
 
 @click.command()
@@ -27,33 +27,33 @@ MANY = 8  # files that take long enough for a progress bar
     type=click.Path(path_type=Path),
     default="report.html",
     show_default=True,
-    help="The page.",
+    help="The page to write.",
 )
 @click.option(
     "--logs",
     metavar="FOLDER",
     type=click.Path(path_type=Path, exists=True, file_okay=False),
-    help="Where else to look for training logs, by the names of the checkpoints.",
+    help="Another folder to search for training logs, by checkpoint name.",
 )
 @click.option(
     "--verifier",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="Write the page on which anybody checks certificates; needs no PATH.",
+    help="Write a page that verifies certificates in the browser. Needs no PATH.",
 )
 @json_option
 def report(
     paths: tuple[Path, ...], output: Path, logs: Path | None, verifier: Path | None, as_json: bool
 ) -> None:
-    """Write a page about certificates, each checked.
+    """Write a page about certificates, each of them verified.
 
     PATH is a certificate, or a folder with certificates at any depth. The page is one file that
-    fetches nothing: where each bound comes from, beside the paper's, how training went, what would
-    tighten it, and how to make it again. Exit code 0: all verify; 1: one does not, and the page
-    says why; 2: there is nothing to report on.
+    fetches nothing. It shows the terms of each bound beside the paper's bound, the training curves,
+    what would tighten the bound, and how to reproduce it. Exit code 0: all certificates are valid;
+    1: one is not, and the page says why; 2: there is nothing to report on.
 
-    --verifier writes another page, which needs no installation: whoever opens it drops
-    certificates on it, and it checks them in the browser and sends nothing.
+    --verifier writes another page. It needs no installation: drop certificates on it, and it checks
+    them in the browser. It sends nothing.
 
     \b
     Examples:
@@ -112,7 +112,7 @@ def _entries(certificates: dict[str, Path], logs: Path | None) -> Iterator[Entry
 
 
 def _print(entries: list[Entry], output: Path) -> None:
-    """What is wrong, then where the page is."""
+    """Print what is wrong, then where the page is."""
     from pacbound.printable import printable
 
     for entry in entries:

@@ -1,4 +1,4 @@
-"""`pacbound rotate`: the posterior predictive of digits that are rotated."""
+"""`pacbound rotate`: the posterior predictive of rotated digits."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _digits(ctx: click.Context, param: click.Parameter, value: str) -> tuple[int
     except ValueError:
         raise click.BadParameter(f"{value} is not a list like 3,5") from None
     if min(digits) < 0 or len(set(digits)) < len(digits):
-        raise click.BadParameter(f"{value} has a negative class or one that is there twice")
+        raise click.BadParameter(f"{value} has a negative or repeated class")
     return digits
 
 
@@ -40,19 +40,19 @@ def _digits(ctx: click.Context, param: click.Parameter, value: str) -> tuple[int
     type=click.IntRange(min=1),
     default=20,
     show_default=True,
-    help="Networks to draw.",
+    help="The number of networks to draw.",
 )
 @click.option("--from", "first", type=float, default=0.0, show_default=True, help="Degrees.")
 @click.option("--to", "last", type=float, default=180.0, show_default=True, help="Degrees.")
 @click.option(
-    "--steps", type=click.IntRange(min=2), default=19, show_default=True, help="Angles in all."
+    "--steps", type=click.IntRange(min=2), default=19, show_default=True, help="Number of angles."
 )
 @click.option(
     "--index",
     type=click.IntRange(min=0),
     default=0,
     show_default=True,
-    help="Which test example of a class, from 0.",
+    help="The index of the test example within its class, from 0.",
 )
 @click.option(
     "--examples",
@@ -60,7 +60,7 @@ def _digits(ctx: click.Context, param: click.Parameter, value: str) -> tuple[int
     type=click.IntRange(min=1),
     default=1,
     show_default=True,
-    help="So many of each class, from --index on.",
+    help="The number of examples of each class, from --index on.",
 )
 @click.option("--data", "data_name", help="A named data set or .npz file [the first checkpoint's].")
 @click.option(
@@ -72,7 +72,7 @@ def _digits(ctx: click.Context, param: click.Parameter, value: str) -> tuple[int
     help="The figure: .svg, .png or .pdf.",
 )
 @click.option(
-    "--json", "numbers", type=click.Path(path_type=Path), help="A file for the figure's numbers."
+    "--json", "numbers", type=click.Path(path_type=Path), help="Write the numbers of the figure."
 )
 @threads_option
 def rotate(
@@ -89,10 +89,10 @@ def rotate(
     numbers: Path | None,
     threads: int | None,
 ) -> None:
-    """Draw what networks of each CKPT's posterior say of test digits that are rotated.
+    """Draw the predictions of each CKPT's posterior for rotated test digits.
 
-    The figure has a row for each checkpoint and a panel for each digit: the averaged probability
-    of the classes against the angle, counterclockwise, and its spread over the networks.
+    The figure has a row for each checkpoint and a panel for each digit. It shows the averaged class
+    probabilities against the angle, counterclockwise, and their spread over the networks.
 
     \b
     Examples:
@@ -104,7 +104,7 @@ def rotate(
     from pacbound.report.figures import ensure_drawable
 
     if not -3600 <= first < last <= 3600:
-        raise click.BadParameter(f"{first:g} to {last:g} is no range of angles", param_hint="--to")
+        raise click.BadParameter(f"{first:g} to {last:g} is not a range", param_hint="--to")
     ensure_drawable(output)
     if numbers is not None:
         ensure_writable(numbers)
@@ -161,7 +161,7 @@ def rotate(
 
 
 def _show(rows: Sequence[tuple[str, Sequence[Sweep]]], written: Sequence[Path]) -> None:
-    """For each panel: how sure it begins, where it errs first, where networks disagree most."""
+    """For each panel: its first confidence, its first error, and the largest disagreement."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text

@@ -1,4 +1,4 @@
-"""Cells run side by side, with what is to be seen of it: for `table` and `bandit`."""
+"""Run cells in parallel and show their progress: for `table` and `bandit`."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ def run_cells(
     threads: int | None = None,
     scheduler: str = "",
 ) -> dict[str, str]:
-    """Run what is to be run; the failures, by cell.
+    """Run the unfinished cells and return the failures by cell.
 
     Arguments:
-        cells: All of them; what is finished is not run again.
-        root: The folder of their folders.
-        workers: How many side by side; None for one on each core, or all of a cluster's.
-        threads: For each; None for its share of the cores.
-        scheduler: The address of a Dask scheduler, to use its cluster instead of this machine.
+        cells: All cells. Finished ones are not run again.
+        root: The folder that contains the cells' folders.
+        workers: The number of parallel workers; None for one per core, or all of a cluster's.
+        threads: Threads of each worker; None for its share of the cores.
+        scheduler: The address of a Dask scheduler. Its cluster is used instead of this machine.
     """
     from pacbound.experiments.tables.display import forecast, watching
     from pacbound.experiments.tables.pool import Pool
@@ -42,12 +42,12 @@ def run_cells(
     with engine_for(workers or max(1, min(len(cells), cores)), scheduler) as engine:
         workers = workers or engine.count
         if scheduler:
-            cores = workers  # each has one thread of the cluster's
+            cores = workers  # each worker has one thread of the cluster
         pool = Pool(cells, root, workers, threads or max(1, cores // workers), engine)
         try:
             with watching(pool) as watcher:
                 pool.survey(watcher)
-            with fetching_bar() as progress:  # once, and not in every child process
+            with fetching_bar() as progress:  # once here, not in every child process
                 needed = {cell.data: cell for cell in reversed(pool.waiting)}
                 for _, cell in sorted(needed.items()):
                     cell.fetch(progress)
@@ -65,7 +65,7 @@ def run_cells(
 
 
 def end_with(failures: dict[str, str]) -> None:
-    """Exit code 1 if a cell failed."""
+    """Exit with code 1 if a cell failed."""
     if failures:
         count = "1 cell" if len(failures) == 1 else f"{len(failures)} cells"
         click.echo(f"{count} failed; the same command tries again", err=True)

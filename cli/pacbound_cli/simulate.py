@@ -1,4 +1,4 @@
-"""`pacbound simulate`: how close each family of posteriors comes to random Gaussians."""
+"""`pacbound simulate`: how well each posterior family approximates random Gaussians."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ __all__ = ["simulate"]
 @click.option(
     "--shapes",
     metavar="LIST",
-    help="Like 3x4,2x8,2x3x4 [17 matrices from 2x2 to 10x10, 10 tensors from 2x2x2 to 5x5x5].",
+    help="Such as 3x4,2x8,2x3x4 [17 matrices from 2x2 to 10x10, 10 tensors from 2x2x2 to 5x5x5].",
 )
 @click.option(
     "--trials",
     type=click.IntRange(1, 1000),
     default=25,
     show_default=True,
-    help="Targets of each shape.",
+    help="The number of targets of each shape.",
 )
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 @click.option(
@@ -34,14 +34,14 @@ __all__ = ["simulate"]
     type=click.IntRange(min=1),
     default=4,
     show_default=True,
-    help="Points to search K-Linear's minimum from; the first is Diag's solution.",
+    help="Starting points of the search for K-Linear's minimum. The first is Diag's solution.",
 )
 @click.option(
     "-o",
     "--output",
     type=click.Path(path_type=Path),
     metavar="FOLDER",
-    help="For simulation.json and the figure, simulation.svg.",
+    help="The folder for simulation.json and the figure, simulation.svg.",
 )
 @json_option
 def simulate(
@@ -49,9 +49,9 @@ def simulate(
 ) -> None:
     """Minimise KL(q‖p) over Diag, K-Diag and K-Linear for random Gaussians p.
 
-    The targets have mean zero and, as covariance, the square of a random standard Gaussian matrix.
-    K-Diag cannot be better than Diag on any of them, and K-Linear cannot be worse. Exit code 1: in
-    some trial it was otherwise. The figure of the paper takes a few minutes.
+    The targets have mean zero. Their covariance is the square of a random standard Gaussian matrix.
+    On every target, K-Diag cannot be better than Diag, and K-Linear cannot be worse. Exit code 1:
+    a trial contradicts this. The paper's figure takes a few minutes.
 
     \b
     Examples:
@@ -74,7 +74,7 @@ def simulate(
     from pacbound.experiments.simulation import simulate as run
     from pacbound_cli.certify import sampling_progress
 
-    torch.set_num_threads(1)  # of more, small products gain nothing, and differ in the last bit
+    torch.set_num_threads(1)  # small products gain nothing from more, and the last bit differs
     try:
         with sampling_progress() as report:
             result = run(
@@ -101,7 +101,7 @@ def simulate(
 
 
 def _show(result: Simulation, written: list[Path]) -> None:
-    """Means in nats, what K-Linear gains on Diag, and whether the families are in order."""
+    """Mean KLs in nats, the gain of K-Linear over Diag, and whether the families are in order."""
     from rich.console import Console
     from rich.table import Table
 

@@ -15,34 +15,34 @@ if TYPE_CHECKING:
 
 __all__ = ["table"]
 
-PLAYING = ("seeds", "first_seed", "steps")  # what is asked of bandits
+PLAYING = ("seeds", "first_seed", "steps")  # options for bandits
 
 
 @click.command()
 @click.argument("name")
-@click.option("--network", multiple=True, help="Only this one (lenet-5, …); may be repeated.")
-@click.option("--objective", multiple=True, help="Only this one: pinsker, catoni or ours.")
-@click.option("--posterior", multiple=True, help="Only this one: diag, k-diag, k-linear, …")
-@click.option("--problem", multiple=True, help="Of bandits: mushroom, statlog, …")
-@click.option("--agent", multiple=True, help="Of bandits: greedy, diag, k-linear, linear, …")
+@click.option("--network", multiple=True, help="Only this network (lenet-5, …); may be repeated.")
+@click.option("--objective", multiple=True, help="Only this objective: pinsker, catoni or ours.")
+@click.option("--posterior", multiple=True, help="Only this posterior: diag, k-diag, k-linear, …")
+@click.option("--problem", multiple=True, help="Bandits: mushroom, statlog, …")
+@click.option("--agent", multiple=True, help="Bandits: greedy, diag, k-linear, linear, …")
 @click.option(
-    "--set", "overrides", multiple=True, metavar="KEY=VALUE", help="A setting, for every cell."
+    "--set", "overrides", multiple=True, metavar="KEY=VALUE", help="A setting for every cell."
 )
-@click.option("--draws", type=click.IntRange(min=1), help="Of certification: see certify.")
-@click.option("--weights", type=click.IntRange(min=1), help="Of certification: see certify.")
-@click.option("--samples", type=click.IntRange(min=1), help="Of certification, or of networks: vi.")
-@click.option("--seeds", type=click.IntRange(min=1), help="Of bandits: runs of each agent [3].")
-@click.option("--first-seed", type=click.IntRange(min=0), help="Of bandits: the first of them [0].")
-@click.option("--steps", type=click.IntRange(min=1), help="Of bandits: contexts to play [all].")
+@click.option("--draws", type=click.IntRange(min=1), help="As in certify.")
+@click.option("--weights", type=click.IntRange(min=1), help="As in certify.")
+@click.option("--samples", type=click.IntRange(min=1), help="As in certify; vi: networks to draw.")
+@click.option("--seeds", type=click.IntRange(min=1), help="Bandits: runs of each agent [3].")
+@click.option("--first-seed", type=click.IntRange(min=0), help="Bandits: the first seed [0].")
+@click.option("--steps", type=click.IntRange(min=1), help="Bandits: contexts to play [all].")
 @workers_option
 @scheduler_option
-@click.option("--folder", type=click.Path(path_type=Path), help="For the cells' files [runs/NAME].")
-@click.option("--show", is_flag=True, help="Print the table as it is; run nothing.")
+@click.option("--folder", type=click.Path(path_type=Path), help="The cells' folder [runs/NAME].")
+@click.option("--show", is_flag=True, help="Print the table without running anything.")
 @click.option(
     "--publish",
     type=click.Path(path_type=Path),
     metavar="FOLDER",
-    help="Copy the finished certificates, evaluations or runs' figures there.",
+    help="Copy the finished certificates, evaluations or bandit results to this folder.",
 )
 @json_option
 def table(
@@ -61,13 +61,13 @@ def table(
     as_json: bool,
     **numbers: int | None,
 ) -> None:
-    """Run the table NAME, or what is missing of it, and print it.
+    """Run the missing cells of the table NAME and print it.
 
     NAME is pac-bayes, vi, bandit or bandit-untuned.
 
-    Every cell is kept in a folder that its settings determine. The same command continues what was
-    stopped, by Ctrl-C or worse, and does nothing again that is done; it may run several times at
-    once. Exit code 1: a cell failed.
+    Each cell has a folder, named by its settings. The same command resumes what was stopped, by
+    Ctrl-C or a crash, and skips finished cells. It may run several times at once. Exit code 1: a
+    cell failed.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""`pacbound train`: minimise a bound and leave a checkpoint."""
+"""`pacbound train`: minimise a bound and write a checkpoint."""
 
 from __future__ import annotations
 
@@ -19,21 +19,19 @@ __all__ = ["run_training", "train", "training_options"]
 
 
 def training_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options of every command that trains; what `run_training` takes."""
+    """The options of every command that trains: the arguments of `run_training`."""
     options = [
-        click.option("--epochs", type=int, help="Passes over the data."),
+        click.option("--epochs", type=int, help="Passes over the training data."),
         click.option(
-            "--seed", type=int, help="Of batches and noise; the prior has its own, prior_seed."
+            "--seed", type=int, help="The seed of batches and noise; the prior's is prior_seed."
         ),
-        click.option(
-            "--data", help="A data set's name, or the path of an .npz, .csv or .parquet file."
-        ),
+        click.option("--data", help="The name of a data set, or an .npz, .csv or .parquet file."),
         click.option("--label", help="The column of a table that holds the classes."),
         click.option(
             "--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Any other setting."
         ),
-        click.option("--resume", is_flag=True, help="Continue the run that left the checkpoint."),
-        click.option("--force", is_flag=True, help="Replace a checkpoint that exists."),
+        click.option("--resume", is_flag=True, help="Continue the run that wrote the checkpoint."),
+        click.option("--force", is_flag=True, help="Replace an existing checkpoint."),
         click.option(
             "-o",
             "--output",
@@ -45,7 +43,7 @@ def training_options(command: Callable[..., Any]) -> Callable[..., Any]:
             type=click.Choice(["shared", "independent"]),
             default="shared",
             show_default=True,
-            help="Of several processes: that of one process, or each its own, which is cheaper.",
+            help="Noise of several processes: as in one process, or independent, which is cheaper.",
         ),
         device_option,
         dtype_option,
@@ -62,17 +60,17 @@ def training_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.option(
     "--model",
     metavar="PACKAGE.MODULE:FACTORY",
-    help="Your own nn.Module instead of a recipe's network: what to import and call.",
+    help="Your own nn.Module instead of a recipe's network: the factory to import and call.",
 )
 @click.option("--posterior", help="diag, k-diag, k-linear or k-nonlinear.")
 @click.option("--objective", help="quadratic, kl-inverse, catoni, catoni-trained or pinsker.")
 @click.option(
     "--prior",
     type=click.Choice(["data-free", "learned"]),
-    help="Centred at a random initialisation, or at a network trained on a part of the examples, "
-    "which the certificate then does not count.",
+    help="The prior's centre: a random initialisation, or a network trained on a part of the "
+    "examples. The certificate does not count that part.",
 )
-@click.option("--prior-fraction", type=float, help="That part, such as 0.5.")
+@click.option("--prior-fraction", type=float, help="The part for the prior, such as 0.5.")
 @training_options
 def train(
     recipe: str | None,
@@ -81,9 +79,9 @@ def train(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Train RECIPE and leave a checkpoint that can be certified.
+    """Train RECIPE and write a checkpoint that can be certified.
 
-    A run that was stopped, by Ctrl-C or worse, loses at most one epoch: the same command with
+    A run that was stopped, by Ctrl-C or a crash, loses at most one epoch. The same command with
     --resume continues it and ends with the same weights.
 
     \b
@@ -95,12 +93,12 @@ def train(
       pacbound train --model mine:network --data table.csv --label species
       torchrun --nproc-per-node 2 -m pacbound_cli train mlp-600 --device cuda
 
-    A module of your own (recipe `module`) is found from the current folder too. Who tries several
-    on the same data declares that with certify --candidates or --looks.
+    A module of your own (recipe `module`) may also be in the current folder. If you try several
+    modules on the same data, declare it with certify --candidates or --looks.
     """
     if recipe is None:
         if not options["model"]:
-            raise click.UsageError("give a RECIPE, or a network of your own with --model")
+            raise click.UsageError("give a RECIPE, or your own network with --model")
         recipe = "module"
     fraction = _prior_fraction(prior, prior_fraction)
     path, last = run_training(recipe, prior_fraction=fraction, **options)
@@ -113,7 +111,7 @@ def train(
 
 
 def _prior_fraction(prior: str | None, fraction: float | None) -> float | None:
-    """The setting that --prior and --prior-fraction stand for together; None for the recipe's."""
+    """The setting given by --prior and --prior-fraction; None for the recipe's own."""
     if prior == "data-free":
         if fraction:
             raise click.UsageError("--prior-fraction is for --prior learned")
@@ -137,10 +135,10 @@ def run_training(
     dtype: str | None,
     **flags: Any,
 ) -> tuple[Path, EpochRecord]:
-    """Train a recipe with flags and overrides in place of its settings.
+    """Train a recipe. Flags and overrides replace its settings.
 
-    Returns the checkpoint's path and how the last epoch ended; of several processes only the first
-    returns.
+    Returns the checkpoint's path and the record of the last epoch. With several processes, only the
+    first one returns.
     """
     from pacbound.api import StochasticModule
     from pacbound.data import load
@@ -166,7 +164,7 @@ def run_training(
     if path.exists() and not resume and not force:
         raise FileError(f"{path} exists: continue it with --resume or replace it with --force")
     if network_named(settings.network).is_given and not settings.model:
-        raise SettingError("give the network of your own with --model PACKAGE.MODULE:FACTORY")
+        raise SettingError("give your own network with --model PACKAGE.MODULE:FACTORY")
     ensure_writable(path)
     with fetching_bar() as progress:
         data = load(settings.data, progress, settings.label)
@@ -182,14 +180,14 @@ def run_training(
         net.fit(data, device=device, dtype=dtype, checkpoint=path, resume=resume)
     except KeyboardInterrupt:
         if is_first():
-            how = f"with --resume continues {path}" if path.exists() else "begins again"
+            how = f"with --resume continues {path}" if path.exists() else "starts again"
             click.echo(f"stopped; the same command {how}", err=True)
         raise click.exceptions.Exit(130) from None
     if not is_first():
         raise click.exceptions.Exit(0)
     if not net.history:
         raise SettingError(
-            f"{path} is trained and was left as it is, but its log {log_path(path)} is lost, which "
-            "said how it ended; use it as it is, or train anew with --force"
+            f"{path} is fully trained and was not changed, but its log {log_path(path)} with the "
+            "last epoch is missing; use the checkpoint as it is, or train again with --force"
         )
     return path, net.history[-1]

@@ -1,4 +1,4 @@
-"""`pacbound verify`: check certificates with nothing but their own figures."""
+"""`pacbound verify`: check certificates using only their own figures."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _risk(ctx: click.Context, param: click.Parameter, value: float) -> Decimal:
     type=float,
     callback=_risk,
     default=1.0,
-    help="Reject a larger bound on the error over all, or a certificate without one.",
+    help="Reject a certificate whose bound on the overall error is larger or missing.",
 )
 @click.option(
     "--max-class-risk",
@@ -34,14 +34,14 @@ def _risk(ctx: click.Context, param: click.Parameter, value: float) -> Decimal:
     type=float,
     callback=_risk,
     default=1.0,
-    help="Reject a larger bound on the error of a true class, or a class without one.",
+    help="Reject a certificate whose bound on the error of a true class is larger or missing.",
 )
 @click.option(
     "--checkpoint",
     metavar="CKPT",
     default="",
-    help="Reject a certificate that is not for the posterior, or the learned prior's centre, in "
-    "this checkpoint.",
+    help="Reject a certificate that does not match this checkpoint: its posterior, or the centre "
+    "of its learned prior.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the verdicts as JSON.")
 def verify(
@@ -51,13 +51,13 @@ def verify(
     checkpoint: str,
     as_json: bool,
 ) -> None:
-    """Check that certificates prove what they claim.
+    """Verify that certificates prove what they claim.
 
-    Every step is recomputed from the figures in the file; neither the data nor the trainer is
-    needed. Exit code 0: all hold; 1: one is rejected; 2: a file cannot be read.
+    Every step is recomputed from the figures in the file. Neither the data nor the training code is
+    needed. Exit code 0: all are valid; 1: one is rejected; 2: a file cannot be read.
 
     \b
-    Example, for a build that needs at most 25 % risk:
+    Example, for a build that requires a risk of at most 25 %:
       pacbound verify certificates/mlp-600.json --max-risk 0.25 --checkpoint mlp.pt
       pacbound verify certificates/mlp-600.json --max-class-risk 0.4
     """

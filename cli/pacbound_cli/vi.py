@@ -1,4 +1,4 @@
-"""`pacbound vi`: variational inference, then the averaged prediction of the test examples."""
+"""`pacbound vi`: variational inference, then the averaged prediction on the test examples."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ __all__ = ["vi"]
     type=click.IntRange(min=1),
     default=20,
     show_default=True,
-    help="Networks to draw and average for the test error.",
+    help="The number of networks to draw and average for the test error.",
 )
 @training_options
 def vi(network: str, samples: int, as_json: bool, threads: int | None, **options: Any) -> None:
     """Train NETWORK (lenet-5, lenet-5-cifar5, vgg-16, vgg-16-augmented) by the ELBO and test it.
 
-    The recipe vi-NETWORK has the prior, the rates and the weight of the KL. The posterior `point`
-    is the ordinary network with an L2 penalty, to compare with. Predict, rotate and, where the
-    prior is free of data, certify work on the checkpoint.
+    The recipe vi-NETWORK sets the prior, the learning rates and the weight of the KL. The posterior
+    `point` is the ordinary network with an L2 penalty, for comparison. The commands predict and
+    rotate work on the checkpoint; so does certify if the prior does not depend on data.
 
     \b
     Examples:

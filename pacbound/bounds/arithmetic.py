@@ -1,4 +1,4 @@
-"""Elementary functions that serve a float, a tensor and an interval alike."""
+"""Elementary functions for floats, tensors and intervals alike."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any, TypeAlias
 
 __all__ = ["Real", "exp", "log", "log1p", "pi", "sqrt", "whole"]
 
-# A real number: int, float, scalar torch.Tensor or flint.arb. Each formula is written once over
-# these; no protocol describes all three to a type checker, hence Any.
+# A real number: int, float, scalar torch.Tensor or flint.arb. Each formula is written once for
+# all of them. No protocol describes them to a type checker, hence Any.
 Real: TypeAlias = Any
 
 
@@ -29,10 +29,10 @@ def exp(x: Real) -> Real:
 
 
 def pi(like: Real) -> Real:
-    """π in the arithmetic of `like`: an enclosure for an interval, else the nearest float."""
+    """π in the arithmetic of `like`: an enclosure for an interval, otherwise the nearest float."""
     return type(like).pi() if hasattr(type(like), "pi") else math.pi
 
 
 def whole(number: int, like: Real) -> Real:
-    """A whole number in the arithmetic of `like`, whose roots and logarithms are then enclosed."""
+    """A whole number in the arithmetic of `like`, so that its roots and logarithms are enclosed."""
     return type(like)(number) if hasattr(type(like), "pi") else number

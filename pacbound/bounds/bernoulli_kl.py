@@ -1,4 +1,4 @@
-"""kl(q‖p), the relative entropy of two coins, and its inverse on the safe side."""
+"""kl(q‖p), the relative entropy of two Bernoulli distributions, and its inverse, rounded up."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ __all__ = [
 def bernoulli_kl(q: Real, p: Real) -> Real:
     """q ln(q/p) + (1−q) ln((1−q)/(1−p)), for scalars.
 
-    Valid when: 0 ≤ q ≤ 1 and 0 ≤ p ≤ 1. A NaN is refused in a float and stays one in an
-    interval, where no comparison with it holds.
+    Valid when: 0 ≤ q ≤ 1 and 0 ≤ p ≤ 1. A float NaN is refused. An interval NaN stays NaN, and no
+    comparison with it holds.
     """
     if isinstance(q, float | int) and isinstance(p, float | int):
         if not (0 <= q <= 1 and 0 <= p <= 1):
@@ -39,9 +39,9 @@ def bernoulli_kl(q: Real, p: Real) -> Real:
 def bernoulli_kl_inverse(q: float, c: float) -> float:
     """The largest p with kl(q‖p) ≤ c, rounded up.
 
-    Newton's iteration finds the place; what is returned is the smallest float for which an interval
-    evaluation proves kl(q‖p) ≥ c, whichever way the three numbers are read (see `rounding`). It is
-    1.0 when nothing smaller can be proved.
+    Newton's iteration finds an approximation. The result is the smallest float for which
+    interval arithmetic proves kl(q‖p) ≥ c, for both readings of each of the three numbers (see
+    `rounding`). It is 1.0 if nothing smaller can be proved.
     """
     if not (0 <= q <= 1 and c >= 0):
         raise ValueError(f"the inverse of kl needs q in [0, 1] and c ≥ 0, got q = {q}, c = {c}")
@@ -58,11 +58,11 @@ def bernoulli_kl_inverse(q: float, c: float) -> float:
 
 
 def kl_inverse_rate(q: Fraction, c: Real, factor: int = 1) -> Decimal:
-    """`factor` times the largest p with kl(q‖p) ≤ c, as a rate that is proved; in `precise`.
+    """`factor` times the largest p with kl(q‖p) ≤ c, as a proved rate; in `precise`.
 
     Arguments:
-        q: A rate, exactly.
-        c: An interval; where it is not above 0, p is q.
+        q: A rate, taken as exact.
+        c: An interval. If it is not above 0, p is q.
     """
     risk = exact(q)
 
@@ -79,8 +79,8 @@ def kl_inverse_rate(q: Fraction, c: Real, factor: int = 1) -> Decimal:
 def bernoulli_kl_inverse_derivatives(q: Real, p: Real) -> tuple[Real, Real]:
     """(∂p/∂q, ∂p/∂c) of p = kl⁻¹(q, c), by implicit differentiation of kl(q‖p) = c.
 
-    Valid when: q ≤ p. At p = 1 the bound is vacuous and flat; at q = p (so c = 0) its slope in c
-    is infinite; at q = 0 its slope in q is.
+    Valid when: q ≤ p. At p = 1 the bound is vacuous and flat. At q = p (so c = 0) its slope in c
+    is infinite. At q = 0 its slope in q is infinite.
     """
     if p >= 1:
         return 0.0, 0.0
@@ -93,7 +93,7 @@ def bernoulli_kl_inverse_derivatives(q: Real, p: Real) -> tuple[Real, Real]:
 
 
 def _log_ratio(a: Real, b: Real, difference: Real) -> Real:
-    """ln(a/b), from a − b where a and b are near each other and a quotient would lose digits."""
+    """ln(a/b), from a − b if a and b are close and the quotient would lose digits."""
     near = a < 2 * b and b < 2 * a
     return log1p(difference / b) if near else log(a) - log(b)
 

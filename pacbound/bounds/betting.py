@@ -1,18 +1,18 @@
-"""Upper confidence limit of a mean in [0, 1] that gains from draws of small variance.
+"""Upper confidence limit of a mean in [0, 1] that is tighter for draws of small variance.
 
 I. Waudby-Smith and A. Ramdas, "Estimating Means of Bounded Random Variables by Betting" (2024),
-with every bet fixed at 1, so that there is nothing to tune: a gambler who believes the mean to be
-below p stakes all that he has on each draw X_t, and his wealth becomes Π(1 + p − X_t). With
+with every bet fixed at 1, so that nothing needs tuning. A gambler who believes that the mean is
+below p stakes everything on each draw X_t, and the wealth becomes Π(1 + p − X_t). With
 probability at least 1 − δ the mean is at most the smallest p at which the wealth is 1/δ.
 
-Proof. Let μ_t = E X_t and μ their average. The draws being independent, at p = μ the expected
-wealth is Π(1 + μ − μ_t), a product of n non-negative numbers whose average is 1, so it is at most
-1 (arithmetic and geometric means), and by Markov's inequality P(wealth at μ ≥ 1/δ) ≤ δ. The wealth
-grows with p. If the limit is below μ then the wealth at μ is at least 1/δ, which has probability
-at most δ. ∎ The draws need not have one mean, so every example may be drawn equally often.
+Proof. Let μ_t = E X_t and μ their average. The draws are independent, so at p = μ the expected
+wealth is Π(1 + μ − μ_t), a product of n non-negative numbers with average 1. It is at most 1
+(arithmetic and geometric means), and by Markov's inequality P(wealth at μ ≥ 1/δ) ≤ δ. The wealth
+grows with p. If the limit is below μ, then the wealth at μ is at least 1/δ, which has probability
+at most δ. ∎ The draws need not have the same mean, so every example may be drawn equally often.
 
 As ln(1 + x) is near x − x²/2, the limit is near mean + ln(1/δ)/n + variance/2, where Chernoff's is
-near mean + √(2·mean·ln(1/δ)/n). A bet above 1/(1 − p) would be more than a draw of 1 leaves to pay.
+near mean + √(2·mean·ln(1/δ)/n). A bet above 1/(1 − p) could lose more than the whole wealth.
 
 Valid when: the draws are independent and in [0, 1]; their number is fixed beforehand.
 """
@@ -38,7 +38,7 @@ def log_wealth(counts: Counts, batch: int, p: Real) -> Real:
 
 
 def limit(counts: Counts, batch: int, level: Real) -> Decimal:
-    """The smallest rate at which the wealth is proved to be e^level or more; in `precise`."""
+    """The smallest rate at which the wealth is proved to be at least e^level; in `precise`."""
     _, mean = draws_and_mean(counts, batch)
     most = max(errors for errors, _ in counts)
 
@@ -49,7 +49,7 @@ def limit(counts: Counts, batch: int, level: Real) -> Decimal:
 
 
 def risk_limit(counts: Counts, batch: int, delta: float | Decimal) -> float:
-    """The smallest float at which the wealth is proved to be 1/δ or more, 1.0 if none is."""
+    """The smallest float at which the wealth is proved to be at least 1/δ; 1.0 if there is none."""
     if not 0 < delta < 1:
         raise ValueError(f"need 0 < δ < 1, got {delta}")
     _, mean = draws_and_mean(counts, batch)
@@ -64,7 +64,7 @@ def risk_limit(counts: Counts, batch: int, delta: float | Decimal) -> float:
 
 
 def _newton(counts: Counts, batch: int, mean: float, needed: float) -> float:
-    """An approximate limit. The wealth's logarithm is concave: Newton stays left of the root."""
+    """An approximate limit. The log-wealth is concave, so Newton stays left of the root."""
     p = max(mean, 1e-300)
     for _ in range(100):
         slope = sum(times / (1 - errors / batch + p) for errors, times in counts)

@@ -1,4 +1,4 @@
-"""Upper confidence limit of the error rate of a predictor that was fixed before the examples.
+"""Upper confidence limit of the error rate of a predictor fixed before the examples.
 
 C. J. Clopper and E. S. Pearson, "The Use of Confidence or Fiducial Limits Illustrated in the Case
 of the Binomial" (1934); J. Langford, "Tutorial on Practical Prediction Theory for Classification"
@@ -6,7 +6,7 @@ of the Binomial" (1934); J. Langford, "Tutorial on Practical Prediction Theory f
 P(Bin(n, p) ≤ errors) ≥ δ.
 
 Valid when: the n examples are independent of everything that made the predictor, and each is
-judged once.
+evaluated once.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ __all__ = ["BINOMIAL_FIXED", "LimitForm", "distribution", "limit", "upper_limit"
 def distribution(errors: int, n: int, p: Any) -> Any:
     """An interval around P(Bin(n, p) ≤ errors), for an interval p inside (0, 1).
 
-    The terms are summed from the largest count down until a geometric series bounds the rest.
+    The terms are summed from the largest count down, until a geometric series bounds the rest.
     """
     odds = (1 - p) / p
     term = arb.bin_uiui(n, errors) * p**errors * (1 - p) ** (n - errors)
     total = term
     for count in range(errors, 0, -1):
-        ratio = count * odds / (n - count + 1)  # it falls with the count
+        ratio = count * odds / (n - count + 1)  # decreasing in the count
         if ratio < 1:
             rest = term * ratio / (1 - ratio)
             if rest < total * 1e-40:
@@ -50,10 +50,10 @@ def distribution(errors: int, n: int, p: Any) -> Any:
 
 
 def limit(errors: int, n: int, level: Real) -> Decimal:
-    """The smallest rate p that is proved to have ln P(Bin(n, p) ≤ errors) ≤ −level; in `precise`.
+    """The smallest rate p proved to have ln P(Bin(n, p) ≤ errors) ≤ −level; in `precise`.
 
     Arguments:
-        level: ln(1/δ) as an interval, above ln 2: then the limit is above errors/n.
+        level: ln(1/δ) as an interval, above ln 2, so that the limit is above errors/n.
     """
     mean = Fraction(errors, n)
 
@@ -64,9 +64,9 @@ def limit(errors: int, n: int, level: Real) -> Decimal:
 
 
 def _approximate(errors: int, n: int, level: float) -> float:
-    """The limit as a quantile of a beta distribution, not proved; Chernoff's if it has none.
+    """The limit as a quantile of a beta distribution, not proved; Chernoff's if there is none.
 
-    It saves most of the proofs that the search would take from Chernoff's limit, which is above it.
+    It saves most of the proofs in a search that would start at Chernoff's limit, which is above it.
     """
     from scipy.special import betainccinv
 
@@ -77,7 +77,7 @@ def _approximate(errors: int, n: int, level: float) -> float:
 
 
 def upper_limit(errors: int, n: int, delta: float | Decimal) -> float:
-    """The smallest float p that is proved to have P(Bin(n, p) ≤ errors) ≤ δ."""
+    """The smallest float p proved to have P(Bin(n, p) ≤ errors) ≤ δ."""
     if not (0 <= errors <= n and n > 0 and 0 < delta < 1):
         raise ValueError(f"need 0 ≤ errors ≤ n and 0 < δ < 1, got {errors} of {n} with δ = {delta}")
     if errors == n:
@@ -93,11 +93,11 @@ def upper_limit(errors: int, n: int, delta: float | Decimal) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class LimitForm(Inequality):
-    """The binomial limit of counted errors at a level in nats; of costs Chernoff's limit."""
+    """The binomial limit of counted errors at a level in nats; Chernoff's limit for costs."""
 
     @abstractmethod
     def cost(self, priced: Real, ledger: Real) -> Real:
-        """What the level is above ln(1/δ), from divergence and code together and the ledger."""
+        """The level's excess over ln(1/δ): from divergence and code together, and the ledger."""
 
     def rate(self, given: Given) -> Decimal:
         with precise():

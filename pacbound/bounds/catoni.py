@@ -4,7 +4,7 @@ O. Catoni, "PAC-Bayesian Supervised Classification" (2007); in this form D. McAl
 PAC-Bayesian Tutorial with a Dropout Bound" (2013), Theorem 2.
 
 Valid when: loss in [0, 1]; m independent examples; prior fixed before the sample; β fixed before
-the sample. A β fitted to the sample makes an objective and not a bound, unless it lies on the grid
+the sample. With a β fitted to the sample it is an objective, not a bound, unless β lies on the grid
 β_k = ½ + k/20, k = 1, 2, …, and its index is paid for: `nats` then includes `index_cost(k)`.
 """
 
@@ -33,9 +33,9 @@ def grid_beta(index: Real) -> Real:
 
 
 def best_index(risk: float, nats: float, m: int, delta: float) -> int:
-    """The k whose β_k gives the smallest bound, its own cost paid.
+    """The k that minimises the bound, including the cost of k.
 
-    The cost grows with k and the bound without it is convex in β, so no k above the one next to
+    The cost grows with k, and the bound without it is convex in β. So no k above the one next to
     the best β can win.
     """
     last = max(1, round(20 * best_beta(risk, nats, m, delta) - 10) + 1)

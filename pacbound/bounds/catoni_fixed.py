@@ -1,10 +1,10 @@
-"""Catoni's PAC-Bayes inequality with a trade-off λ that was fixed before the counted examples.
+"""Catoni's PAC-Bayes inequality with a trade-off λ fixed before the counted examples.
 
 O. Catoni, "PAC-Bayesian Supervised Classification" (2007), Theorem 1.2.6: with probability at least
 1 − δ, for all posteriors at once, R ≤ (1 − exp(−λR̂ − (KL + ln(1/δ))/m)) / (1 − e^(−λ)).
 
-λ follows from the errors of the prior's centre on a validation part that is not counted, from m and
-from δ. It is what would be best at that risk and 3 nats; a wrong guess costs little.
+λ follows from m, δ and the errors of the prior's centre on a validation part that is not counted.
+It is the best value for that risk and 3 nats. A wrong guess costs little.
 
 Valid when: loss in [0, 1]; m independent examples; prior and validation part fixed before them.
 """
@@ -24,12 +24,12 @@ __all__ = ["CATONI", "bound", "trade_off"]
 
 
 def trade_off(errors: Real, examples: Real, m: Real, delta: Real) -> Real:
-    """λ = ln(p₀(1 − q₀)/(q₀(1 − p₀))) from the validation's errors among its examples."""
+    """λ = ln(p₀(1 − q₀)/(q₀(1 − p₀))) from the errors and examples of the validation."""
     q = (2 * errors + 1) / (2 * examples + 2)
     c = (3 + log(1 / delta)) / m
     largest = (1 + q) / 2
     p = q + sqrt(2 * q * c) + c
-    # An interval that does not tell which is smaller is replaced by one that holds both.
+    # If an interval does not decide which is smaller, it is replaced by one that contains both.
     p = p if p <= largest else largest if p >= largest else p.union(largest)
     return log(p * (1 - q) / (q * (1 - p)))
 
@@ -59,7 +59,7 @@ class _Catoni(Inequality):
         def value(nats: float) -> float:
             return min(float(bound(risk, nats, given.m, 1.0, lambda_)), 1.0)
 
-        # Without any nats the bound is above the risk, because λ was fixed beforehand.
+        # Even at zero nats the bound is above the risk, because λ was fixed beforehand.
         fixed = ("Catoni's trade-off, fixed beforehand", 0.0)
         confidence = ("confidence of the inequality", math.log(1 / given.delta))
         return [fixed, *parts, confidence], value

@@ -4,7 +4,7 @@ W. Hoeffding, "Probability Inequalities for Sums of Bounded Random Variables" (1
 its Chernoff form: with probability at least 1 − δ, kl(k/n‖p) ≤ ln(1/δ)/n or p ≤ k/n, p being the
 mean of the draws' expectations.
 
-Valid when: the draws are independent and in [0, 1]; they need not be equally distributed, so every
+Valid when: the draws are independent and in [0, 1]. They need not be equally distributed, so every
 example may be drawn equally often. The number of draws is fixed beforehand.
 """
 
@@ -22,7 +22,7 @@ __all__ = ["limit", "mean_limit", "risk_limit"]
 
 
 def limit(mean: Fraction, draws: int, level: Real) -> Decimal:
-    """kl⁻¹(mean, level/draws) as a rate; the level ln(1/δ) is an interval, in `precise`."""
+    """kl⁻¹(mean, level/draws) as a rate. The level ln(1/δ) is an interval, in `precise`."""
     return kl_inverse_rate(mean, level / draws)
 
 
@@ -36,7 +36,7 @@ def risk_limit(errors: int, draws: int, delta: float | Decimal) -> float:
 
 
 def mean_limit(counts: Counts, batch: int, delta: float | Decimal) -> float:
-    """The same for draws that are error rates of batches: n counts the draws, not the examples."""
+    """The same for draws that are batch error rates: n is the number of draws, not of examples."""
     if not 0 < delta < 1:
         raise ValueError(f"need 0 < δ < 1, got {delta}")
     draws, mean = draws_and_mean(counts, batch)

@@ -1,11 +1,11 @@
-"""Codes of what was chosen and tried, in nats: the frozen lists, the grid, and the ledger.
+"""Codes of choices and trials, in nats: the frozen lists, the grid, and the ledger.
 
-What a prior is made from is an entry of a list that was fixed before any data were seen. Entry k
-has the weight 6/(π²k²), so by a union bound a choice costs 2 ln k + ln(π²/6), however it was
-searched for (SPEC.md, section 8 and appendix A). A recipe's default tuple of choices has the weight
-0.9, all other tuples share 0.1. What is on no list is declared in the ledger.
+Each choice of a prior is an entry of a list fixed before any data were seen. Entry k has the weight
+6/(π²k²), so by a union bound a choice costs 2 ln k + ln(π²/6), however it was searched for
+(SPEC.md, section 8 and appendix A). A recipe's default tuple of choices has the weight 0.9; all
+other tuples share 0.1. Choices on no list are declared in the ledger.
 
-Lists are appended to at their end and nowhere else.
+New entries are only appended at the end of a list.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ LISTS: Mapping[str, tuple[str, ...]] = {
     "variance_groups": VARIANCE_GROUPS,
 }
 
-# The choices that are paid for, by the kind of the prior.
+# The choices that cost nats, by kind of prior.
 TUPLES: Mapping[str, tuple[str, ...]] = {
     "initialised": (
         "network",
@@ -136,7 +136,7 @@ def default_choices(kind: str, recipe: str) -> dict[str, Any] | None:
 
 
 def _entry_cost(name: str, value: Any, one: Real) -> Real:
-    """The cost of one choice; `one` is the number 1 of the arithmetic to compute in."""
+    """The cost of one choice; `one` is the number 1 in the arithmetic to use."""
     if name in LISTS:
         return index_cost(one * (LISTS[name].index(value) + 1))
     if name in ("seed", "split_seed"):
@@ -157,8 +157,8 @@ def choices_cost(kind: str, recipe: str, choices: Mapping[str, Any], one: Real) 
     """The cost of a tuple: ln(10/9) for the recipe's default, else ln 10 and its entries' costs.
 
     Arguments:
-        choices: By name, with the network among them; `blocks` as pairs (layer, sizes).
-        one: The number 1 of the arithmetic to compute in.
+        choices: By name, including the network; `blocks` as pairs (layer, sizes).
+        one: The number 1 in the arithmetic to use.
     """
     chosen = {name: choices[name] for name in TUPLES[kind]}
     if chosen == default_choices(kind, recipe):
@@ -171,7 +171,7 @@ def code_cost(
 ) -> Real:
     """The cost of a prior: its variances' indices on the grid, its recipe, and its choices.
 
-    Only an initialised prior pays for its recipe; there is nothing to pay for without a prior.
+    Only an initialised prior pays for its recipe. Without a prior, nothing is paid.
     """
     total = _sum(indices, one)
     if kind in PAYING_FOR_RECIPES:
@@ -182,9 +182,9 @@ def code_cost(
 
 
 def certificates_factor(counted: str, number: int, one: Real) -> Real:
-    """F, by which the certificates that may be chosen from divide the shares of δ.
+    """F, the factor by which the number of available certificates divides the shares of δ.
 
-    So many if their number was declared beforehand; π²i²/6 for the one at place i if not.
+    It is the number if it was declared beforehand, otherwise π²i²/6 for the certificate at place i.
     """
     return one * number if counted == "declared" else pi(one) ** 2 * number**2 / 6
 
@@ -192,6 +192,6 @@ def certificates_factor(counted: str, number: int, one: Real) -> Real:
 def ledger_cost(candidates: int, looks: int, one: Real) -> Real:
     """ln N + T ln 2 for N candidates, listed before the first look, and T adaptive looks.
 
-    Valid when: what follows a look depends on one bit of it, to keep or to drop.
+    Valid when: what follows a look depends on only one bit of it, keep or drop.
     """
     return log(one * candidates) + looks * log(one * 2)

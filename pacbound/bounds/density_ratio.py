@@ -1,21 +1,21 @@
 """The logarithm of dq/dp at one draw, from W = g(ε) to the isotropic Gaussian prior N(Θ0, λI).
 
-A map g of constant Jacobian determinant takes d standard normals ε to w, so that
-ln q(w) = −d/2·ln(2π) − ‖ε‖²/2 − ln|det|, and ln p(w) = −d/2·ln(2πλ) − ‖w − Θ0‖²/(2λ). Its mean
-over q is the KL.
+A map g with constant Jacobian determinant takes d standard normals ε to w, so
+ln q(w) = −d/2·ln(2π) − ‖ε‖²/2 − ln|det|, and ln p(w) = −d/2·ln(2πλ) − ‖w − Θ0‖²/(2λ). The mean
+of the log-ratio over q is the KL.
 
-What it is for: O. Rivasplata, I. Kuzborskij, C. Szepesvári and J. Shawe-Taylor, "PAC-Bayes Analysis
-Beyond the Usual Bounds" (2020), its inequality for a pair of sample and draw, with the constant of
-`maurer`: with probability at least
+Its use: O. Rivasplata, I. Kuzborskij, C. Szepesvári and J. Shawe-Taylor, "PAC-Bayes Analysis
+Beyond the Usual Bounds" (2020), the inequality for a pair of sample and draw, with the constant of
+`maurer`. With probability at least
 1 − δ over the sample and one draw w from the posterior, kl(R̂(w)‖R(w)) ≤ maurer.complexity(nats, m,
-δ), where nats is this logarithm and every cost of a union bound. For E over the sample and w ~ q of
-exp(m·kl − ln(dq/dp)) is at most the same with w ~ p, which does not know the sample, and that is at
-most 2√m. Mixing the priors p_j with weights π_j makes dp ≥ π_j·dp_j, so j may be chosen after the
-draw for −ln π_j nats.
+δ), where nats is this logarithm plus every cost of a union bound. Proof: the mean of
+exp(m·kl − ln(dq/dp)) over the sample and w ~ q is at most the mean of exp(m·kl) with w ~ p. This w
+does not depend on the sample, so the mean is at most 2√m. Mixing the priors p_j with weights π_j
+gives dp ≥ π_j·dp_j, so j may be chosen after the draw for −ln π_j nats.
 
 Valid when: `maurer` is; the determinant is constant over the map's domain; the draw was made once,
-with a seed fixed before it was looked at (who takes the best of n draws pays ln n). Not a bound for
-other inequalities, which speak of the mean over q. The result may be negative and is not clamped.
+with a seed fixed before looking at it (taking the best of n draws costs ln n). Not valid in other
+inequalities, which concern the mean over q. The result may be negative and is not clamped.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
-"""The level of the binomial limit of one network that was drawn from a posterior.
+"""The level of the binomial limit for one network drawn from a posterior.
 
-Let D = dq/dp at the drawn network, B the binomial tail of its errors, and f a falling function with
-integral at most 1. Then B > δ·f(D) with probability at least 1 − δ over the sample and the draw:
-the event has the probability E_S E_{h∼p}[D·1{B ≤ δf(D)}], and whatever D is, this is at most
+Let D = dq/dp at the drawn network, B the binomial tail of its errors, and f a decreasing function
+with integral at most 1. Then B > δ·f(D) with probability at least 1 − δ over the sample and the
+draw. The complement has the probability E_S E_{h∼p}[D·1{B ≤ δf(D)}]. Whatever D is, this is at most
 E f⁻¹(B/δ) ≤ δ∫f, because B is super-uniform for every fixed h (SPEC.md, section 11, theorem 4).
 So the risk is at most the Clopper–Pearson limit at level δ·f(D), f(D) = 1/((D + e) ln²(D + e)).
 
 Valid when: the draw was made once with a seed fixed beforehand; prior fixed before the sample up to
-a code that is part of ln D. Costs in [0, 1] take Chernoff's limit at the same level.
+a code that is part of ln D. Costs in [0, 1] use Chernoff's limit at the same level.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class _Drawn(LimitForm):
         return ledger + nats(priced)
 
     def terms(self, given: Given, parts: list[Part]) -> tuple[list[Part], Value]:
-        # f(D) is not linear in its nats: first what D = 1 costs, then what this D does.
+        # f(D) is not linear in its nats: first the cost of D = 1, then the rest.
         at_one, whole = nats(0.0), nats(given.divergence + given.code)
         own = [
             ("one draw from a posterior", at_one),

@@ -1,7 +1,7 @@
-"""Figures as a certificate shows them: decimals of fixed places, rounded up (SPEC.md).
+"""Figures as a certificate shows them: decimals with fixed places, rounded up (SPEC.md).
 
-A rate has 10 decimals and an amount of nats 6. A limit is the smallest rate for which its defining
-inequality is proved by interval arithmetic; it is above the exact limit by less than two units.
+A rate has 10 decimals and an amount of nats has 6. A limit is the smallest rate for which interval
+arithmetic proves its defining inequality. It exceeds the exact limit by less than two units.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from pacbound.bounds.rounding import exact
 
 __all__ = ["decimal_down", "decimal_up", "mean_rate", "nats_up", "rate_up", "smallest_rate"]
 
-RATE_UNITS = 10**10  # in 1
+RATE_UNITS = 10**10  # units in 1
 NATS_UNITS = 10**6
-DIGITS = 17  # of a primitive, such as a trace
+DIGITS = 17  # significant digits of a primitive, such as a trace
 LAST_PLACE = Decimal("1e-30")
 
 
 def nats_up(amount: Any) -> Decimal:
-    """The smallest decimal of 6 places that is proved not to be below an interval."""
+    """The smallest decimal with 6 places proved not to be below an interval."""
     return Decimal(_units_above(amount, NATS_UNITS)).scaleb(-6)
 
 
 def rate_up(value: Any) -> Decimal:
-    """The smallest decimal of 10 places that is proved not to be below an interval; at most 1."""
+    """The smallest decimal with 10 places proved not to be below an interval; at most 1."""
     if not value <= 1:
         return Decimal(RATE_UNITS).scaleb(-10)
     return Decimal(_units_above(value, RATE_UNITS)).scaleb(-10)
@@ -42,8 +42,8 @@ def mean_rate(mean: Fraction) -> Decimal:
 def smallest_rate(proved: Callable[[Fraction], bool], guess: float) -> Decimal:
     """The smallest rate for which `proved` holds; 1 is taken as proved.
 
-    `proved` must be monotone. The search doubles its distance from the guess, then bisects: a bad
-    guess costs time and no soundness.
+    `proved` must be monotone. The search doubles its distance from the guess, then bisects. A bad
+    guess costs time but not soundness.
     """
 
     def holds(units: int) -> bool:
@@ -73,12 +73,12 @@ def smallest_rate(proved: Callable[[Fraction], bool], guess: float) -> Decimal:
 
 
 def decimal_up(x: float) -> Decimal:
-    """A decimal of the format that is not below a float."""
+    """A decimal of the format not below a float."""
     return _decimal(x, ROUND_CEILING)
 
 
 def decimal_down(x: float) -> Decimal:
-    """A decimal of the format that is not above a float."""
+    """A decimal of the format not above a float."""
     return _decimal(x, ROUND_FLOOR)
 
 

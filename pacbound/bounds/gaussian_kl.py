@@ -1,11 +1,11 @@
 """KL from a posterior W = g(ε) with known moments to the isotropic Gaussian prior N(Θ0, λI).
 
-KL(q‖p) = −H(q) − E_q[ln p], with H(q) = d/2·ln(2πe) + ln|det| for a map of constant Jacobian
-determinant from d standard normals, and E_q[ln p] a function of E‖W − Θ0‖² alone. It is the mean of
+KL(q‖p) = −H(q) − E_q[ln p]. H(q) = d/2·ln(2πe) + ln|det| for a map of d standard normals with
+constant Jacobian determinant, and E_q[ln p] depends only on E‖W − Θ0‖². It is the mean of
 `log_density_ratio`, in which E‖ε‖² = d.
 
 Valid when: the determinant is constant over the map's domain (affine and volume-preserving maps).
-The result is never clamped: a negative one says that the primitives are wrong.
+The result is never clamped: a negative value shows that the primitives are wrong.
 """
 
 from __future__ import annotations

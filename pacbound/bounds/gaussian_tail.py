@@ -10,10 +10,10 @@ function of K·d standard normals with Lipschitz constant L/√K, because a norm
   to −F: P(F ≤ E F − t) ≤ exp(−K t²/(2L²)). So E F ≤ F + L√(2 ln(1/δ)/K) with probability 1 − δ.
 - The Gaussian Poincaré inequality (the same book, Theorem 3.20): Var F ≤ L²/K.
 
-And E‖W − Θ0‖² = E F² = (E F)² + Var F. No dimension appears, and no variance of the prior: one
-limit serves all prior variances at once, so that they may be chosen afterwards.
+And E‖W − Θ0‖² = E F² = (E F)² + Var F. Neither the dimension nor the prior's variance appears: one
+limit serves all prior variances at once, so they may be chosen afterwards.
 
-Valid when: L is an upper bound of the Lipschitz constant, and not an estimate; Θ0, the map and the
+Valid when: L is an upper bound of the Lipschitz constant, not an estimate; Θ0, the map and the
 number of samples are fixed before the samples are drawn.
 """
 
@@ -25,6 +25,6 @@ __all__ = ["second_moment_limit"]
 
 
 def second_moment_limit(mean_square: Real, lipschitz: Real, samples: Real, delta: Real) -> Real:
-    """(√mean_square + L√(2 ln(1/δ)/K))² + L²/K; for an interval `delta` must be one too."""
+    """(√mean_square + L√(2 ln(1/δ)/K))² + L²/K; for intervals, `delta` must be one too."""
     root = sqrt(mean_square) + lipschitz * sqrt(2 * log(1 / delta) / samples)
     return root**2 + lipschitz**2 / samples

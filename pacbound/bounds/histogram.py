@@ -1,4 +1,4 @@
-"""Draws in [0, 1] as they are counted: pairs (errors, times) of so many errors in a batch."""
+"""Counted draws in [0, 1]: pairs (errors, times) of errors in a batch and how often they came."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import TypeAlias
 
 __all__ = ["Counts", "draws_and_mean"]
 
-# `times` draws had errors/batch as their value, for each pair (errors, times).
+# For each pair (errors, times), `times` draws had the value errors/batch.
 Counts: TypeAlias = Sequence[tuple[int, int]]
 
 
 def draws_and_mean(counts: Counts, batch: int) -> tuple[int, Fraction]:
-    """How many draws there are, and their mean, exactly; ValueError for impossible counts."""
+    """The number of draws and their exact mean; ValueError for impossible counts."""
     draws = sum(times for _, times in counts)
     possible = all(0 <= errors <= batch and times >= 1 for errors, times in counts)
     if not (possible and batch > 0 and draws > 0):

@@ -1,6 +1,6 @@
-"""The inequalities by name. A new one is one new file and one line here.
+"""The inequalities by name. A new inequality is one new file and one line here.
 
-SPEC.md has its own list of those that checkers know: a certificate by any other is refused.
+SPEC.md lists those that checkers know. Checkers refuse certificates with any other.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from pacbound.bounds.xi import XI
 
 __all__ = ["INEQUALITIES", "inequalities", "register"]
 
-INEQUALITIES: dict[tuple[str, str], Inequality] = {}  # by whose risk they bound, and name
+INEQUALITIES: dict[tuple[str, str], Inequality] = {}  # by (whose risk they bound, name)
 
 
 def register(inequality: Inequality) -> None:
-    """Make an inequality known by its name and whose risk it bounds."""
+    """Register an inequality by its name and whose risk it bounds."""
     INEQUALITIES[inequality.about, inequality.name] = inequality
 
 
 def inequalities(about: str) -> dict[str, Inequality]:
-    """Those that bound this risk, by name."""
+    """The inequalities that bound this risk, by name."""
     return {name: each for (whose, name), each in INEQUALITIES.items() if whose == about}
 
 

@@ -1,4 +1,4 @@
-"""What an inequality offers: the proved bound of a claim, the same in floats, and its terms."""
+"""The interface of an inequality: a claim's proved bound, the same in floats, and its terms."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ from pacbound.bounds.rounding import exact, precise
 
 __all__ = ["DRAW", "FIXED", "MEAN", "VOID", "Given", "Inequality", "KLForm", "Part", "Value"]
 
-VOID = Decimal("1.0000000000")  # the bound that says nothing
+VOID = Decimal("1.0000000000")  # the vacuous bound
 
 # Whose risk an inequality bounds.
 MEAN = "the mean over all networks of a posterior"
 DRAW = "one network that was drawn from a posterior"
 FIXED = "a predictor that was fixed before the counted examples were seen"
 
-Part: TypeAlias = tuple[str, float]  # of the nats, with its name
-Value: TypeAlias = Callable[[float], float]  # the bound at so many nats
+Part: TypeAlias = tuple[str, float]  # a named part of the nats
+Value: TypeAlias = Callable[[float], float]  # the bound as a function of the nats
 
 
 @dataclass(frozen=True, kw_only=True)
 class Given:
-    """What the bound of a claim follows from: decimals for a proof, floats for a drawing.
+    """The inputs of a claim's bound: decimals for a proof, floats for a plot.
 
     Arguments:
-        risk: The mean loss on the counted examples, or its upper limit where it was sampled.
-        errors: How many were counted; None where the risk is no such frequency.
+        risk: The mean loss on the counted examples, or its upper limit if it was sampled.
+        errors: The number of counted errors; None if the risk is not such a frequency.
         delta: The share of δ for the inequality.
-        divergence: The KL of the networks that err at once, or ln dq/dp of the draw, in nats.
-        code, ledger: What the prior and the declared trials cost, in nats.
+        divergence: The KL of the networks that err together, or ln dq/dp of the draw, in nats.
+        code, ledger: The costs of the prior and of the declared trials, in nats.
         validation: Errors and examples of a validation of the prior; both 0 without one.
-        factor: The bound is so many times that of the networks: above 1 for a vote.
+        factor: The multiple of the networks' bound that is claimed: above 1 for a vote.
     """
 
     risk: Real
@@ -59,15 +59,15 @@ class Given:
 
 @dataclass(frozen=True, kw_only=True)
 class Inequality(ABC):
-    """An inequality by its name. Its file has the formula, the theorem and when it is valid.
+    """An inequality by its name. Its file has the formula, the theorem and its conditions.
 
     Arguments:
-        title: As a page names it.
-        possessive: As a sentence does: Maurer's.
+        title: The name on pages.
+        possessive: The name in sentences: Maurer's.
         about: Whose risk it bounds: MEAN, DRAW or FIXED.
         needs_validation: Whether the prior must have been validated on examples not counted.
-        is_selectable: Whether a claim can be made by it; otherwise it is shown beside the claim.
-        is_worth_trying: Whether it is suggested after another one.
+        is_selectable: Whether a claim can use it; otherwise it is shown for comparison.
+        is_worth_trying: Whether it is suggested as an alternative.
     """
 
     name: str
@@ -84,14 +84,14 @@ class Inequality(ABC):
 
     @abstractmethod
     def value(self, given: Given) -> float:
-        """The bound before it is multiplied by the factor of a vote; in floats, not proved."""
+        """The bound before the factor of a vote; in floats, not proved."""
 
     @abstractmethod
     def terms(self, given: Given, parts: list[Part]) -> tuple[list[Part], Value]:
-        """The nats in the order in which they are added, and the bound at so many of them.
+        """The nats in the order of addition, and the bound as a function of them.
 
         Arguments:
-            parts: Of the divergence, the code and the ledger. The confidence is added to them.
+            parts: The parts of divergence, code and ledger. The confidence is added to them.
         """
 
 
@@ -100,8 +100,8 @@ class KLForm(Inequality):
     """kl(risk‖bound) ≤ complexity(nats, m, δ).
 
     Arguments:
-        scale: By what the complexity divides nats.
-        smallest_m: With fewer examples it says nothing.
+        scale: The divisor of the nats in the complexity.
+        smallest_m: With fewer examples it is vacuous.
     """
 
     complexity: Callable[[Real, Real, Real], Real]

@@ -1,4 +1,4 @@
-"""Upper confidence limits of a mean by sampled weights, by name. A new one is one line here."""
+"""Upper confidence limits of a mean from sampled weights, by name. A new one is one line here."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def _chernoff(counts: Counts, batch: int, level: Real) -> Decimal:
     return chernoff.limit(mean, draws, level)
 
 
-# Of counts, the size of a batch, and ln(1/δ) as an interval; in `precise`.
+# Called with counts, the batch size, and ln(1/δ) as an interval; in `precise`.
 LIMITS: dict[str, Callable[[Counts, int, Real], Decimal]] = {
     "betting": betting.limit,
     "chernoff": _chernoff,

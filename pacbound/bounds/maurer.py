@@ -18,7 +18,7 @@ SMALLEST_M = 8
 
 
 def complexity(nats: Real, m: Real, delta: Real) -> Real:
-    """(nats + ln(2√m/δ)) / m, where nats is the KL and every cost of a union bound."""
+    """(nats + ln(2√m/δ)) / m, where nats is the KL plus every cost of a union bound."""
     return (nats + log(2 * sqrt(m) / delta)) / m
 
 

@@ -1,4 +1,4 @@
-"""McAllester's PAC-Bayes inequality in Bernoulli-KL form: the one the source paper certifies with.
+"""McAllester's PAC-Bayes inequality in Bernoulli-KL form: the one used by the source paper.
 
 D. McAllester, "Some PAC-Bayesian Theorems" (1999), tightened by J. Langford and M. Seeger, "Bounds
 for Averaging Classifiers" (2001); as stated in G. K. Dziugaite and D. M. Roy, "Computing
@@ -18,7 +18,7 @@ __all__ = ["MCALLESTER", "complexity"]
 
 
 def complexity(nats: Real, m: Real, delta: Real) -> Real:
-    """(nats + ln(m/δ)) / (m − 1), where nats is the KL and every cost of a union bound."""
+    """(nats + ln(m/δ)) / (m − 1), where nats is the KL plus every cost of a union bound."""
     return (nats + log(m / delta)) / (m - 1)
 
 

@@ -37,10 +37,10 @@ class _Pinsker(Inequality):
             return rate_up(given.factor * bound(exact(given.risk), nats, m, delta))
 
     def value(self, given: Given) -> float:
-        raise NotImplementedError("it is shown beside claims, and none is made by it")
+        raise NotImplementedError("it is for comparison only; no claim uses it")
 
     def terms(self, given: Given, parts: list[Part]) -> tuple[list[Part], Value]:
-        raise NotImplementedError("it is shown beside claims, and none is made by it")
+        raise NotImplementedError("it is for comparison only; no claim uses it")
 
 
 PINSKER = _Pinsker(name="pinsker", title="Pinsker", possessive="Pinsker's", is_selectable=False)

@@ -1,8 +1,8 @@
-"""From numbers to intervals, and from intervals to floats on the safe side.
+"""Convert numbers to intervals, and intervals to floats on the safe side.
 
-A certificate is read as decimals, and the shortest decimal that gives back a float can lie on
-either side of it. So whatever is proved about a float here is proved for both readings: the float
-itself and the decimal that it prints as.
+A certificate is read as decimals. The shortest decimal that represents a float can lie on either
+side of it. So every statement about a float is proved for both readings: the float itself and the
+decimal that it prints as.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ PRECISION = 256
 
 
 def precise() -> AbstractContextManager[Any]:
-    """The context in which intervals are computed to PRECISION bits instead of 53."""
+    """The context in which intervals have PRECISION bits instead of 53."""
     manager: AbstractContextManager[Any] = ctx.workprec(PRECISION)
     return manager
 
 
 def exact(number: float | int | Decimal | Fraction | str) -> Any:
-    """The interval of a number taken at its exact value; a string is read as a decimal."""
+    """The interval of a number at its exact value; a string is read as a decimal."""
     if isinstance(number, float | int):
         return arb(number)
     fraction = Fraction(number)
@@ -47,18 +47,18 @@ def exact(number: float | int | Decimal | Fraction | str) -> Any:
 
 
 def highest(x: float | Decimal) -> Any:
-    """The upper one of the two readings of a finite float, as an interval; a Decimal has one."""
+    """The larger of the two readings of a finite float, as an interval; a Decimal has one."""
     printed = x if isinstance(x, Decimal) else repr(float(x))
     return exact(max(Fraction(x), Fraction(printed)))
 
 
 def lowest(x: float | Decimal) -> Any:
-    """The lower one of the two readings of a finite float, as an interval; a Decimal has one."""
+    """The smaller of the two readings of a finite float, as an interval; a Decimal has one."""
     return -highest(-x)
 
 
 def round_up(interval: Any) -> float:
-    """A float, next to the smallest, that is not below the interval in either reading."""
+    """A float, close to the smallest, that is not below the interval in either reading."""
     if interval.is_nan():
         return math.inf
     near = float(interval.upper())
@@ -68,15 +68,15 @@ def round_up(interval: Any) -> float:
 
 
 def round_down(interval: Any) -> float:
-    """A float, next to the largest, that is not above the interval in either reading."""
+    """A float, close to the largest, that is not above the interval in either reading."""
     return -round_up(-interval)
 
 
 def smallest_float(proved: Callable[[float], bool], guess: float, low: float) -> float:
     """The smallest float in [low, 1] for which `proved` holds; 1.0 is taken as proved.
 
-    `proved` must be monotone. The search doubles its distance from `guess`, then bisects, over
-    the floats as integers: a good guess costs a few evaluations and a bad one costs no soundness.
+    `proved` must be monotone. The search doubles its distance from `guess`, then bisects, over the
+    floats as integers. A good guess takes a few evaluations; a bad one does not affect soundness.
     """
     first, last = _position(low), _position(1.0)
     at = min(max(_position(guess), first), last)
@@ -103,7 +103,7 @@ def smallest_float(proved: Callable[[float], bool], guess: float, low: float) ->
 
 
 def _position(x: float) -> int:
-    """The place of a non-negative float among all of them, in order."""
+    """The rank of a non-negative float among all of them."""
     place: int = struct.unpack("<q", struct.pack("<d", x))[0]
     return place
 

@@ -4,12 +4,12 @@ C.-W. Huang, A. Touati, P. Vincent, G. K. Dziugaite, A. Lacoste and A. Courville
 Neural Network with Kronecker Flow" (2020), Theorem 3, for g = ‖W − Θ0‖/√2, which is a function of
 d standard normals with Lipschitz constant L' = L/√2. Its steps, as corrected here:
 
-- g − E g exceeds t in size with probability at most 2 exp(−t²/(2L'²)), so E(g − E g)²ᵖ ≤
+- |g − E g| exceeds t with probability at most 2 exp(−t²/(2L'²)), so E(g − E g)²ᵖ ≤
   2(2L'²)ᵖ p! and E exp((g − E g)²/t²) ≤ 1 + 2 Σ (2L'²/t²)ᵖ, which is 2 at t² = 6L'². Its
-  sub-Gaussian norm is therefore at most √6·L'. The paper reads t² as t and prints 6L'²: not
-  even of the right dimension, and smaller than what its proof gives whenever L' < 1/√6.
-- E g ≤ g(0) + L' E‖ε‖ ≤ ‖W(0) − Θ0‖/√2 + L'√d. The paper has L'‖w⁻¹(Θ0)‖ for the first term,
-  which is no smaller and needs an inverse.
+  sub-Gaussian norm is therefore at most √6·L'. The paper reads t² as t and prints 6L'². This does
+  not have the right dimension, and is smaller than what its proof gives whenever L' < 1/√6.
+- E g ≤ g(0) + L' E‖ε‖ ≤ ‖W(0) − Θ0‖/√2 + L'√d. The paper has L'‖w⁻¹(Θ0)‖ as the first term,
+  which is not smaller and needs an inverse.
 - By the triangle inequality C = (√6·L' + E g/√ln 2)² bounds the norm of g, squared, so
   E exp(g²/C) ≤ 2 and E g²ᵖ ≤ 2Cᵖ p!. Bernstein's inequality for the sum of −g² (the moment
   conditions are on |g²|, so either tail has them; the limit needs this one, the paper prints the
@@ -36,7 +36,7 @@ def constant(lipschitz: Real, d: int, offset: Real) -> Real:
 def second_moment_limit(
     mean_square: Real, lipschitz: Real, d: int, offset: Real, samples: Real, delta: Real
 ) -> Real:
-    """mean_square + 2C(ℓ + √(ℓ² + 8Kℓ))/K, ℓ = ln(1/δ); for an interval `delta` must be one too."""
+    """mean_square + 2C(ℓ + √(ℓ² + 8Kℓ))/K, ℓ = ln(1/δ); for intervals, `delta` must be one too."""
     level = log(1 / delta)
     excess = (level + sqrt(level**2 + 8 * samples * level)) / samples
     return mean_square + 2 * constant(lipschitz, d, offset) * excess

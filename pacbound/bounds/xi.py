@@ -1,4 +1,4 @@
-"""Maurer's PAC-Bayes inequality with its exact constant ξ(m) in the place of 2√m.
+"""Maurer's PAC-Bayes inequality with its exact constant ξ(m) instead of 2√m.
 
 A. Maurer, "A Note on the PAC Bayesian Theorem" (2004): E exp(m·kl(R̂‖R)) ≤ ξ(m) for any fixed
 predictor, ξ(m) = Σ_k C(m,k)(k/m)^k(1 − k/m)^(m−k). X(m) below is an upper bound of ξ(m), larger by
@@ -25,7 +25,7 @@ def constant(m: Real) -> Real:
 
 
 def complexity(nats: Real, m: Real, delta: Real) -> Real:
-    """(nats + ln(X(m)/δ)) / m, where nats is the KL and every cost of a union bound."""
+    """(nats + ln(X(m)/δ)) / m, where nats is the KL plus every cost of a union bound."""
     return (nats + log(constant(m) / delta)) / m
 
 

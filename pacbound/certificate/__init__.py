@@ -1,1 +1,1 @@
-"""The certificate: its format, its JSON Schema, and the checker that anyone can run."""
+"""The certificate: its format, its JSON Schema, and the checker that anybody can run."""

@@ -1,9 +1,9 @@
 """The certificate, format 2, as frozen dataclasses (SPEC.md, "The fields").
 
-Each field has its kind and the condition under which it is there; a field that is not there is
-None. Decimals are `Decimal`, with the digits that the file shows.
+Each field has its kind and the condition under which it exists. A field that does not exist is
+None. Decimals are `Decimal`, with the digits shown in the file.
 
-Reading checks the shape. Whether the claims hold is for the checker to say.
+Reading checks only the shape. The checker decides whether the claims hold.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ Json: TypeAlias = Any
 
 
 def _if(name: str, *values: str) -> OnlyIf:
-    """If a field of the same object has one of these values."""
+    """Exists if a field of the same object has one of these values."""
     return OnlyIf(lambda root, here: here.get(name) in values)
 
 
@@ -109,7 +109,7 @@ def _unless(name: str, *values: str) -> OnlyIf:
 
 
 def _of(part: str, name: str, *values: str) -> OnlyIf:
-    """If a field of a part of the certificate has one of these values."""
+    """Exists if a field of a part of the certificate has one of these values."""
     return OnlyIf(lambda root, here: _inside(root, part).get(name) in values)
 
 
@@ -175,14 +175,14 @@ class Claim:
 
     @property
     def trials(self) -> int:
-        """What the mean is over: examples, draws of examples, or draws of weights."""
+        """The items of the mean: examples, draws of examples, or draws of weights."""
         if self.histogram is not None:
             return sum(times for _, times in self.histogram)
         return self.draws if self.draws is not None else self.m
 
     @property
     def mean(self) -> Fraction:
-        """The mean loss that was observed, exactly."""
+        """The observed mean loss, exact."""
         if self.histogram is not None:
             assert self.scale is not None
             summed = sum(value * times for value, times in self.histogram)
@@ -193,13 +193,13 @@ class Claim:
 
     @property
     def key(self) -> tuple[int, int, str, int, str]:
-        """Claims are in this order."""
+        """The sort key: claims are in this order."""
         places = SUBJECTS.index(self.subject), LOSSES.index(self.loss)
         return *places, self.cost or "", self.class_ or 0, self.group or ""
 
     @property
     def scope(self) -> str:
-        """Whom the claim is about, in a few words: `all`, `true class 3`, `group north`."""
+        """The subject of the claim, in a few words: `all`, `true class 3`, `group north`."""
         if self.class_ is not None:
             return f"{self.subject.replace('-', ' ')} {self.class_}"
         return f"group {self.group}" if self.group is not None else self.subject
@@ -243,7 +243,7 @@ class Model:
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """The examples that a prior learned from."""
+    """The examples that a prior was trained on."""
 
     examples: Annotated[int, EXAMPLES]
     sha256: Annotated[str, DIGEST]
@@ -251,7 +251,7 @@ class Part:
 
 @dataclass(frozen=True, kw_only=True)
 class Validation:
-    """Errors of a prior's centre on examples that are not counted and that it was not fitted to."""
+    """Errors of a prior's centre on held-out examples that are not counted either."""
 
     examples: Annotated[int, EXAMPLES_OR_NONE]
     errors: Annotated[int, EXAMPLES_OR_NONE]
@@ -259,7 +259,7 @@ class Validation:
 
 @dataclass(frozen=True, kw_only=True)
 class Block:
-    """The sizes of the blocks into which a layer's units are cut."""
+    """The sizes of the blocks of a layer's units."""
 
     layer: Annotated[int, Integer(1, 10_000)]
     sizes: Annotated[tuple[int, ...], Array(2, 20, EXAMPLES)]
@@ -272,7 +272,7 @@ _NEW = _of("prior", "kind", "initialised", "elsewhere")
 
 @dataclass(frozen=True, kw_only=True)
 class Choices:
-    """What the prior is made from, as words of declared lists and whole numbers."""
+    """The choices of the prior, as words of declared lists and whole numbers."""
 
     initializer: Annotated[str | None, Word(codes.INITIALIZERS), _NEW] = None
     seed: Annotated[int, SEED]
@@ -321,7 +321,7 @@ class Tried:
 
 @dataclass(frozen=True, kw_only=True)
 class Certificates:
-    """How many certificates there are to choose from, or the place of this one among them."""
+    """The number of certificates to choose from, or the position of this one."""
 
     counted: Annotated[str, Word(("declared", "place"))] = "declared"
     number: Annotated[int, Integer(1, 10**9)] = 1
@@ -329,7 +329,7 @@ class Certificates:
 
 @dataclass(frozen=True, kw_only=True)
 class Ledger:
-    """What was tried, as the recipe and the user declare it."""
+    """The trials, as declared by the recipe and the user."""
 
     recipe: Annotated[Tried, Tried]
     user: Annotated[Tried, Tried]
@@ -337,12 +337,12 @@ class Ledger:
 
     @property
     def candidates(self) -> int:
-        """The recipe's and the user's together."""
+        """The recipe's and the user's candidates, combined."""
         return self.recipe.candidates * self.user.candidates
 
     @property
     def looks(self) -> int:
-        """The recipe's and the user's together."""
+        """The recipe's and the user's looks, combined."""
         return self.recipe.looks + self.user.looks
 
 
@@ -353,7 +353,7 @@ _CLOSED = _of("evidence", "kind", "exact", "drawn")
 
 @dataclass(frozen=True, kw_only=True)
 class Group:
-    """What the divergence of the weights that share a prior variance is computed from."""
+    """The primitives of the divergence for weights that share a prior variance."""
 
     trace: Annotated[Decimal | None, POSITIVE, _EXACT] = None
     mean_square: Annotated[Decimal | None, POSITIVE, _HAS_KL] = None
@@ -366,7 +366,7 @@ class Group:
 
 @dataclass(frozen=True, kw_only=True)
 class Evidence:
-    """KL(q‖p), or ln(dq/dp) at the drawn weights, and what it is computed from."""
+    """KL(q‖p), or ln(dq/dp) at the drawn weights, and its primitives."""
 
     kind: Annotated[str, Word(("exact", "monte-carlo", "drawn"))]
     weights_sha256: Annotated[str | None, DIGEST, _if("kind", "drawn")] = None
@@ -387,7 +387,7 @@ class Bound:
 
 @dataclass(frozen=True, kw_only=True)
 class Also:
-    """Information that is no claim."""
+    """Information that is not a claim."""
 
     kind: Annotated[str, Word(ALSO_KINDS)]
     name: Annotated[str | None, Word(ALSO_NAMES), _if("kind", "inequality")] = None
@@ -407,7 +407,7 @@ class Seeds:
 
 @dataclass(frozen=True, kw_only=True)
 class Made:
-    """How the certificate was made; nothing here supports a claim."""
+    """How the certificate was made. Nothing here supports a claim."""
 
     date: Annotated[str, Text(0, 40)]
     command: Annotated[str, Text(0, 2000)]
@@ -421,7 +421,7 @@ class Made:
 
 @dataclass(frozen=True, kw_only=True)
 class Certificate:
-    """Claims, what they rest on, and how the certificate was made."""
+    """The claims, their evidence, and how the certificate was made."""
 
     sentence: Annotated[str, String(1, 20_000)]
     predictor: Annotated[str, Word(PREDICTORS)]
@@ -439,13 +439,13 @@ class Certificate:
 
     @property
     def overall(self) -> Claim | None:
-        """The claim on the error over all inputs, if there is one."""
+        """The claim on the overall error, if there is one."""
         claims = [c for c in self.claims if (c.subject, c.loss) == ("all", "zero-one")]
         return claims[0] if claims else None
 
     @property
     def risk_bound(self) -> float:
-        """The bound on the error over all inputs; 1.0 if no claim is made on it."""
+        """The bound on the overall error; 1.0 without such a claim."""
         return 1.0 if self.overall is None else float(self.overall.bound)
 
     @property
@@ -497,12 +497,12 @@ class Certificate:
         return cls.from_json(content)
 
     def save(self, path: Path | str) -> None:
-        """Write the certificate to a file, whole or not at all."""
+        """Write the certificate to a file atomically."""
         content = self.to_json().encode()
         write_whole(Path(path), lambda stream: stream.write(content))
 
 
-# A pair of counts on three lines, to be printed on one; no text in JSON has a line's end in it.
+# A pair of counts on three lines, printed on one. No JSON string contains a line break.
 _PAIR = re.compile(r"\[\n +(\d+),\n +(\d+)\n +\]")
 
 
@@ -527,7 +527,7 @@ class _Field:
 
 
 class _Object:
-    """A dataclass as a kind: its fields in order, each there exactly if its condition holds."""
+    """A dataclass as a kind: its fields in order, each present exactly if its condition holds."""
 
     def __init__(self, cls: type[Any]) -> None:
         self.cls = cls
@@ -564,7 +564,7 @@ class _Object:
 
     def schema(self) -> Json:
         written = (self.cls.__doc__ or "").strip()
-        generated = written.startswith(f"{self.cls.__name__}(")  # by `dataclass`
+        generated = written.startswith(f"{self.cls.__name__}(")  # written by `dataclass`
         return {
             "description": self.cls.__name__ if generated else written,
             "type": "object",

@@ -1,7 +1,7 @@
 """Kinds of values in a certificate: how each is read, written and described (SPEC.md, "Kinds").
 
-A value is read from parsed JSON with the name of its place, for the error. Decimals become
-`Decimal`, which keeps the digits as they were written.
+A value is read from parsed JSON; its place is named in errors. Decimals become `Decimal`, which
+keeps the digits as written.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Kind(Protocol):
 
 
 class _AsItIs:
-    """Kinds whose Python value is that of JSON."""
+    """Kinds whose Python value equals the JSON value."""
 
     def write(self, value: Any) -> Json:
         return value
@@ -66,7 +66,7 @@ class _AsItIs:
 
 @dataclass(frozen=True)
 class OnlyIf:
-    """The field is there if and only if this holds of the certificate and of its own object."""
+    """The field exists if and only if this holds for the certificate and the field's object."""
 
     holds: Callable[[Json, Json], bool]
 
@@ -139,7 +139,7 @@ class String(_AsItIs):
 
 
 class Text(String):
-    """A string without control characters and the sentence's quotation marks."""
+    """A string without control characters and without the sentence's quotation marks."""
 
     def read(self, value: Json, place: str, root: Json) -> str:
         text = super().read(value, place, root)
@@ -150,7 +150,7 @@ class Text(String):
 
 @dataclass(frozen=True)
 class Pattern(_AsItIs):
-    """A string of a form."""
+    """A string that matches a pattern."""
 
     grammar: str
     description: str
@@ -216,7 +216,7 @@ _VALUE = Text(0, 2000)
 
 
 class _Map:
-    """Texts by names that are free."""
+    """Texts under arbitrary names."""
 
     def read(self, value: Json, place: str, root: Json) -> dict[str, str]:
         if not isinstance(value, dict) or len(value) > 300:

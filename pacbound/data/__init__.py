@@ -1,4 +1,4 @@
-"""Data sets: named ones that are fetched and checked, and a user's own `.npz` files."""
+"""Data sets: named ones, downloaded and verified, and a user's own `.npz` files."""
 
 from __future__ import annotations
 

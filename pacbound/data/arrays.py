@@ -1,4 +1,4 @@
-"""Examples as arrays: brought to the types of a data set, or refused with what is wrong."""
+"""Convert arrays to the types of a data set, or say what is wrong with them."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from pacbound.errors import DataError
 
 __all__ = ["dataset_of"]
 
-_LARGEST_LABEL = 65_535  # a larger one is an identifier, and would ask for as many outputs
+_LARGEST_LABEL = 65_535  # a larger label is probably an identifier, and needs as many outputs
 
 
 def dataset_of(name: str, arrays: Mapping[str, NDArray[Any]], where: str) -> Dataset:
-    """The data set of the arrays x (m, …), y (m,) and perhaps x_test, y_test.
+    """The data set of the arrays x (m, …), y (m,) and optionally x_test, y_test.
 
     Arguments:
-        where: What a refusal begins with.
+        where: The start of error messages.
     """
     inputs, labels = _examples(where, arrays, "x", "y")
     classes = int(labels.max()) + 1
@@ -37,14 +37,14 @@ def dataset_of(name: str, arrays: Mapping[str, NDArray[Any]], where: str) -> Dat
                 f"{inputs.shape[1:]}; give both the same shape"
             )
         if test_inputs.dtype != inputs.dtype:
-            # as_floats would scale one and not the other.
+            # as_floats would scale one of them and not the other.
             raise DataError(
                 f"{where}: x is {inputs.dtype} and x_test {test_inputs.dtype}; give both one type"
             )
         if test_labels.max() >= classes:
             raise DataError(
                 f"{where}: y_test holds label {test_labels.max()}, y only 0 to {classes - 1}; give "
-                "training examples of every class (a held-out error without such test examples "
+                "training examples of every class (a held-out error without these test examples "
                 "would be too small)"
             )
     return Dataset(name, inputs, labels, test_inputs, test_labels, classes)
@@ -53,7 +53,7 @@ def dataset_of(name: str, arrays: Mapping[str, NDArray[Any]], where: str) -> Dat
 def _examples(
     where: str, arrays: Mapping[str, NDArray[Any]], x: str, y: str
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Inputs and labels in the types of a data set, or what is wrong with them."""
+    """Inputs and labels in the types of a data set, or an error that says what is wrong."""
     inputs, labels = arrays[x], arrays[y]
     if inputs.ndim < 2 or 0 in inputs.shape:
         raise DataError(f"{where}: {x} has shape {inputs.shape}; give (examples, features …)")
@@ -72,7 +72,7 @@ def _inputs(where: str, key: str, inputs: NDArray[Any]) -> NDArray[Any]:
         return inputs
     if inputs.dtype.kind != "f":
         raise DataError(f"{where}: {key} is {inputs.dtype}; give uint8 pixels or float32")
-    with np.errstate(over="ignore"):  # what overflows float32 is reported below
+    with np.errstate(over="ignore"):  # values that overflow float32 are reported below
         floats = inputs.astype(np.float32, copy=False)
     bad = ~np.isfinite(floats)
     if bad.any():

@@ -1,4 +1,4 @@
-"""The local cache: canonical files on disk, trusted only as far as their hash."""
+"""The local cache: canonical files on disk, verified by their hash."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ def cache_folder() -> Path:
 
 
 def folder_of(entry: Published) -> Path:
-    """Where the files of a data set are kept."""
+    """The folder of a data set's files."""
     return cache_folder() / entry.folder
 
 
 def path_of(entry: Published, file: CanonicalFile) -> Path:
-    """Where a file of a data set is kept."""
+    """The path of a data set's file."""
     return folder_of(entry) / file.name
 
 
 def is_cached(entry: Published) -> bool:
-    """Whether all files are there in the right size (the hash is checked when they are read)."""
+    """Whether all files exist with the right size (the hash is checked on reading)."""
     try:
         return all(path_of(entry, file).stat().st_size == file.size for file in entry.files)
     except OSError:
@@ -44,7 +44,7 @@ def is_cached(entry: Published) -> bool:
 
 
 def intact(entry: Published) -> set[str]:
-    """The names of the cached files that are what they should be."""
+    """The names of the cached files with the right content."""
     names = set()
     for file in entry.files:
         path = path_of(entry, file)
@@ -53,19 +53,19 @@ def intact(entry: Published) -> set[str]:
         except FileNotFoundError:
             continue
         except OSError as error:
-            _log.warning("cannot read %s (%s); getting it anew", path, error.strerror)
+            _log.warning("cannot read %s (%s); getting it again", path, error.strerror)
             continue
         if file.matches(content):
             names.add(file.name)
         else:
-            _log.warning("%s in the cache is damaged; getting it anew", path)
+            _log.warning("%s in the cache is damaged; getting it again", path)
     return names
 
 
 class CachedFiles(Mapping[str, bytes]):
-    """The files of a data set, each read and checked when asked for.
+    """The files of a data set, each read and verified on access.
 
-    So memory holds one file at a time, however large the data set is.
+    Memory holds one file at a time, however large the data set is.
     """
 
     def __init__(self, entry: Published) -> None:
@@ -91,9 +91,9 @@ class CachedFiles(Mapping[str, bytes]):
 
 
 def keep(entry: Published, contents: Mapping[str, bytes]) -> None:
-    """Write checked files to the cache.
+    """Write verified files to the cache.
 
-    Two processes may do this at once: each file is written whole and both write the same bytes.
+    Two processes may do this at once: file writes are atomic and both write the same bytes.
     """
     for file in entry.files:
         if file.name in contents:
@@ -104,4 +104,4 @@ def _write(path: Path, content: bytes) -> None:
     try:
         write_whole(path, lambda stream: stream.write(content))
     except PacboundError as error:
-        raise DataError(f"{error}; set PACBOUND_DATA to a folder that can be written") from error
+        raise DataError(f"{error}; set PACBOUND_DATA to a writable folder") from error

@@ -1,4 +1,4 @@
-"""The data sets that go by name."""
+"""The named data sets."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def catalogue() -> dict[str, Entry]:
 
 
 def register(entry: Entry) -> None:
-    """Make a data set known by its name; those in the folder `sets` are."""
+    """Register a data set by its name; those in the folder `sets` are registered already."""
     catalogue()[entry.name] = entry
 
 

@@ -1,4 +1,4 @@
-"""CIFAR-10's binary format: for each image its label, then its red, green and blue plane."""
+"""CIFAR-10's binary format: for each image its label, then its red, green and blue planes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ CLASSES = (
     "ship",
     "truck",
 )
-"""What the labels 0 … 9 stand for."""
+"""The names of the labels 0 … 9."""
 
 _IMAGE = (3, 32, 32)
 _RECORD = 1 + 3 * 32 * 32
@@ -57,7 +57,7 @@ def encode_batch(images: NDArray[np.uint8], labels: NDArray[np.uint8]) -> bytes:
 def cifar_dataset(
     name: str, classes: int, m: int, test_m: int, contents: Mapping[str, bytes]
 ) -> Dataset:
-    """The examples of the first classes in the six files, in the files' order."""
+    """The examples of the first classes in the six files, in file order."""
     inputs, labels = _examples(name, classes, m, TRAIN, contents)
     test_inputs, test_labels = _examples(name, classes, test_m, TEST, contents)
     return Dataset(name, inputs, labels, test_inputs, test_labels, classes)
@@ -66,7 +66,7 @@ def cifar_dataset(
 def _examples(
     name: str, classes: int, count: int, files: Sequence[str], contents: Mapping[str, bytes]
 ) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    # Filled file by file, so that memory holds the result and one file.
+    # Filled file by file, so memory holds only the result and one file.
     inputs = np.empty((count, *_IMAGE), np.uint8)
     labels = np.empty(count, np.int64)
     done = 0
@@ -78,7 +78,7 @@ def _examples(
             inputs[done:end] = images[chosen]
             labels[done:end] = all_labels[chosen]
         done = end
-        del images, all_labels  # views that would keep this file while the next is read
+        del images, all_labels  # these views would keep the file in memory while the next is read
     if done != count:
         raise DataError(f"{name}: {', '.join(files)} hold {done} examples instead of {count}")
     return inputs, labels

@@ -1,4 +1,4 @@
-"""Exact copies among the examples: counted, and refused beyond what chance explains."""
+"""Exact copies among the examples: counted, and refused above a limit."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from pacbound.errors import DataError
 
 __all__ = ["ALLOWED_PERCENT", "refuse_copies"]
 
-ALLOWED_PERCENT = 1  # of duplicates among all examples, without a declaration
+ALLOWED_PERCENT = 1  # duplicates among all examples, without a declaration
 
 
 def refuse_copies(data: Dataset, independent: bool = False) -> None:
-    """Refuse more than 1 % of exact duplicates, unless they are declared to be independent.
+    """Refuse more than 1 % of exact duplicates, unless they are declared independent.
 
-    A bound needs independent examples. Rows that were copied (oversampled, joined twice) are not:
-    a predictor that learned one copy by heart is right on all others.
+    A bound needs independent examples. Copied rows (oversampled, joined twice) are not independent:
+    a predictor that memorises one copy is right on all others.
 
     Arguments:
         data: The whole data set: the prior's part and the counted examples.
-        independent: The user declares that equal examples are independent draws, as they can be
-            where inputs have few values.
+        independent: The user declares that equal examples are independent draws. This can be true
+            if inputs have few values.
     """
     if not independent and 100 * data.duplicates > ALLOWED_PERCENT * data.m:
         share = 100 * data.duplicates / data.m

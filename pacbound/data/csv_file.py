@@ -1,4 +1,4 @@
-"""A table in a `.csv` file: a header, then one example in each row."""
+"""A table in a `.csv` file: a header, then one example per row."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pacbound.memory import ensure_memory
 __all__ = ["MOST_COLUMNS", "TIMES", "read_csv"]
 
 MOST_COLUMNS = 100_000
-TIMES = 10  # the memory of a table's cells as texts, by the size of the file
+TIMES = 10  # the memory of the cells as texts, relative to the file size
 
 
 def read_csv(path: Path, label: str) -> Dataset:
@@ -44,13 +44,13 @@ def _check_header(path: Path, header: list[str]) -> None:
     if not header:
         raise DataError(f"{path} is empty; give a header and rows")
     if len(header) > MOST_COLUMNS:
-        raise DataError(f"{path} has {len(header)} columns; {MOST_COLUMNS} are the most")
+        raise DataError(f"{path} has {len(header)} columns; at most {MOST_COLUMNS} are allowed")
     seen: set[str] = set()
     for place, name in enumerate(header):
         if not name:
             raise DataError(
-                f"{path}: column {place + 1} has no name (the rows' numbers?); they could tell the "
-                "label: leave it out, or name it"
+                f"{path}: column {place + 1} has no name; row numbers could reveal the label: "
+                "remove the column, or name it"
             )
         if name in seen:
             raise DataError(f"{path}: two columns are named '{name}'")

@@ -1,4 +1,4 @@
-"""A data set in memory: training examples, perhaps test examples, and their digest."""
+"""A data set in memory: training examples, optional test examples, and their digest."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Dataset:
     """Classification examples, training and optionally test.
 
     Valid when: inputs are uint8 or float32, labels are int64 in 0 … classes - 1, and there is one
-    label for each input. Anything else is refused when the data set is made.
+    label for each input. The constructor refuses anything else.
     """
 
     name: str
@@ -34,7 +34,7 @@ class Dataset:
     test_inputs: NDArray[Any] | None
     test_labels: NDArray[np.int64] | None
     classes: int
-    origin: str = ""  # the name or path that it was loaded by
+    origin: str = ""  # the name or path it was loaded from
 
     def __post_init__(self) -> None:
         self._check("training", self.train_inputs, self.train_labels)
@@ -57,7 +57,7 @@ class Dataset:
         if inputs.ndim < 2 or labels.ndim != 1 or len(inputs) != len(labels) or not len(labels):
             raise DataError(
                 f"{where}: inputs of shape {inputs.shape} and labels of shape {labels.shape} do "
-                "not go together; give (m, …) and (m,) with m > 0"
+                "not match; give (m, …) and (m,) with m > 0"
             )
         if labels.min() < 0 or labels.max() >= self.classes:
             raise DataError(
@@ -71,7 +71,7 @@ class Dataset:
         return len(self.train_labels)
 
     def part(self, places: NDArray[np.int64]) -> Dataset:
-        """The data set of some of the training examples, with the same test examples."""
+        """The data set with a subset of the training examples and the same test examples."""
         inputs, labels = self.train_inputs[places], self.train_labels[places]
         return replace(self, train_inputs=inputs, train_labels=labels)
 
@@ -87,7 +87,7 @@ class Dataset:
 
     @cached_property
     def sha256(self) -> str:
-        """The digest that ties a certificate to its training examples.
+        """The digest that binds a certificate to its training examples.
 
         It covers inputs, labels and the number of classes. The name and the order of the examples
         have no effect: the same examples in another order are the same data.
@@ -101,9 +101,9 @@ class Dataset:
 
 
 def as_floats(inputs: NDArray[Any]) -> NDArray[np.float32]:
-    """Pixels as float32 in [0, 1]; float32 inputs as they are."""
+    """Pixels as float32 in [0, 1]; float32 inputs unchanged."""
     if inputs.dtype == np.uint8:
-        # Division in float32 is correctly rounded, so that every machine gets the same inputs.
+        # Division in float32 is correctly rounded, so every machine gets the same inputs.
         return inputs.astype(np.float32) / np.float32(255)
     if inputs.dtype == np.float32:
         return inputs

@@ -1,6 +1,6 @@
-"""SHA-256 digests of examples, data sets, groups and costs, as SPEC.md defines them.
+"""SHA-256 digests of examples, data sets, groups and costs, as defined in SPEC.md.
 
-All follow from content: the order of rows and the name of a file have no effect.
+They depend only on content. The order of rows and the name of a file have no effect.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ def example_digests(inputs: NDArray[Any], labels: NDArray[np.int64]) -> ExampleD
     """The digest of each example: its type, shape, label and bytes.
 
     Arguments:
-        inputs: As the data set has them, (m, …).
+        inputs: The inputs as stored in the data set, (m, …).
         labels: Classes from 0, (m,).
     """
     kind = f"{inputs.dtype.name} {shape_text(inputs.shape[1:])}"
-    # Row-major and little-endian, so that every machine hashes the same bytes.
+    # Row-major and little-endian, so every machine hashes the same bytes.
     little = np.ascontiguousarray(inputs, dtype=inputs.dtype.newbyteorder("<"))
     rows = little.reshape(len(little), -1).view(np.uint8)
     headers = _headers(kind, labels)
@@ -52,7 +52,7 @@ def example_digests(inputs: NDArray[Any], labels: NDArray[np.int64]) -> ExampleD
 
 
 def id_digests(ids: Sequence[str], labels: NDArray[np.int64]) -> ExampleDigests:
-    """The digests of rows of a file of predictions that have ids."""
+    """The digests of the rows of a predictions file that have ids."""
     encoded = [text.encode() for text in ids]
     return _table(
         hashlib.sha256(f"{_HEADER} id {len(text)} {label}\n".encode() + text).digest()
@@ -61,7 +61,7 @@ def id_digests(ids: Sequence[str], labels: NDArray[np.int64]) -> ExampleDigests:
 
 
 def unnamed_digests(labels: NDArray[np.int64]) -> ExampleDigests:
-    """The digests of rows of a file of predictions without ids: of their labels alone."""
+    """The digests of the rows of a predictions file without ids: of the labels alone."""
     headers = _headers("none -", labels)
     return _table(hashlib.sha256(headers[label]).digest() for label in labels.tolist())
 
@@ -102,12 +102,12 @@ def costs_digest(costs: Sequence[Sequence[Decimal]]) -> str:
 
 
 def example_costs_digest(digests: ExampleDigests, costs: Sequence[Decimal]) -> str:
-    """The digest of costs that are given for each counted example."""
+    """The digest of costs given for each counted example."""
     return _lines_digest("pacbound-example-costs/2", digests, [_plain(cost) for cost in costs])
 
 
 def shape_text(shape: Sequence[int]) -> str:
-    """A shape as digests have it.
+    """A shape as text for digests.
 
     Example:
         >>> shape_text((28, 28)), shape_text(())
@@ -125,7 +125,7 @@ def _table(digests: Iterable[bytes]) -> ExampleDigests:
 
 
 def _sortable(digests: ExampleDigests) -> NDArray[np.bytes_]:
-    """(m,) strings of 32 bytes, which NumPy compares as unsigned bytes."""
+    """The rows as (m,) strings of 32 bytes, which NumPy compares as unsigned bytes."""
     return np.ascontiguousarray(digests).view("S32").reshape(-1)
 
 
@@ -136,6 +136,6 @@ def _lines_digest(title: str, digests: ExampleDigests, texts: Sequence[str]) -> 
 
 
 def _plain(number: Decimal) -> str:
-    """A decimal without superfluous zeros, sign or exponent."""
+    """A decimal without redundant zeros, sign or exponent."""
     text = format(abs(number), "f")
     return (text.rstrip("0").rstrip(".") if "." in text else text) or "0"

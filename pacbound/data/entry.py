@@ -1,4 +1,4 @@
-"""What the catalogue knows about a data set before it has a byte of it."""
+"""The description of a data set in the catalogue."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["CanonicalFile", "Entry", "Published"]
 
 @dataclass(frozen=True)
 class CanonicalFile:
-    """A file of the data set as its authors published it, decompressed."""
+    """A file of the data set, as its authors published it, decompressed."""
 
     name: str
     size: int
@@ -27,7 +27,7 @@ class CanonicalFile:
 
 
 class Published(Protocol):
-    """Published files under a name: what fetching and the cache need to know of them."""
+    """Published files under a name, as fetching and the cache see them."""
 
     @property
     def name(self) -> str: ...
@@ -42,13 +42,13 @@ class Published(Protocol):
 
     @property
     def sources(self) -> tuple[Source, ...]:
-        """Where to look for the files, in this order."""
+        """The sources of the files, in order."""
         ...
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A named data set: its files, where to look for them, and how they become examples."""
+    """A named data set: its files, their sources, and how to convert them to examples."""
 
     name: str
     title: str
@@ -56,9 +56,9 @@ class Entry:
     test_m: int
     classes: int
     files: tuple[CanonicalFile, ...]
-    sources: tuple[Source, ...]  # asked in this order
+    sources: tuple[Source, ...]  # tried in this order
     assemble: Callable[[Mapping[str, bytes]], Dataset]
-    cut_from: str | None = None  # the data set with the same files, which the cache keeps once
+    cut_from: str | None = None  # the data set with the same files; the cache keeps them once
 
     @property
     def folder(self) -> str:
@@ -67,5 +67,5 @@ class Entry:
 
     @property
     def size(self) -> int:
-        """Bytes of all its files."""
+        """The size of all its files in bytes."""
         return sum(file.size for file in self.files)

@@ -1,4 +1,4 @@
-"""Getting a named data set: from the cache, the first source that answers, or the user."""
+"""Get a named data set: from the cache, the first source that answers, or the user."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["Added", "Fetched", "accept", "obtain"]
 
 @dataclass(frozen=True)
 class Fetched:
-    """The files of a data set, all checked, and which sources they came from."""
+    """The files of a data set, all verified, and their sources."""
 
     name: str
     folder: Path
@@ -28,7 +28,7 @@ class Fetched:
 
 
 def obtain(entry: Published, progress: Progress | None = None) -> Fetched:
-    """All files of the data set, which are in the cache afterwards."""
+    """All files of the data set. They are in the cache afterwards."""
     report = progress or _silent
     folder = folder_of(entry)
     report(f"reading {entry.name} from the cache", 0, None)
@@ -42,14 +42,14 @@ def obtain(entry: Published, progress: Progress | None = None) -> Fetched:
         good = set()
         try:
             brought = source.read([file.name for file in missing], report)
-            # One by one: a source may make a file only when it is asked for.
+            # One by one: a source may create a file only on request.
             for done, file in enumerate(missing):
                 report(f"checking {file.name}", done, len(missing))
                 content = brought.get(file.name)
                 if content is not None and file.matches(content):
                     keep(entry, {file.name: content})
                     good.add(file.name)
-                del content  # it may be large, and so may the next
+                del content  # it may be large, and the next one too
             if len(good) < len(missing):
                 raise SourceFailed("its files are not the published ones (hash differs)")
         except SourceFailed as failure:
@@ -67,7 +67,7 @@ def obtain(entry: Published, progress: Progress | None = None) -> Fetched:
 
 @dataclass(frozen=True)
 class Added:
-    """What a user's files brought to the cache, and what the data set still lacks."""
+    """The files that a user added to the cache, and the files still missing."""
 
     name: str
     folder: Path
@@ -76,10 +76,10 @@ class Added:
 
 
 def accept(entry: Published, paths: Sequence[Path]) -> Added:
-    """Put files from the user into the cache.
+    """Add a user's files to the cache.
 
-    A file is known by its content, whatever its name: a published file, the same gzipped, or the
-    archive the data set also comes from. One unknown file and nothing is added.
+    A file is recognised by its content, not by its name. It may be a published file, the same file
+    gzipped, or an archive that contains the data set. If one file is unknown, nothing is added.
     """
     brought: dict[str, bytes] = {}
     for path in paths:
@@ -87,7 +87,7 @@ def accept(entry: Published, paths: Sequence[Path]) -> Added:
         if not found:
             names = ", ".join(file.name for file in entry.files)
             raise DataError(
-                f"{path} is no file of '{entry.name}' as published (its hash differs); "
+                f"{path} is not a published file of '{entry.name}' (its hash differs); "
                 f"give {names}, gzipped or not"
             )
         brought |= found
@@ -98,7 +98,7 @@ def accept(entry: Published, paths: Sequence[Path]) -> Added:
 
 
 def _recognise(entry: Published, path: Path) -> dict[str, bytes]:
-    """The published files in a file of the user."""
+    """The published files contained in a user's file."""
     if found := _recognise_file(entry, path):
         return found
     for source in entry.sources:
@@ -111,7 +111,7 @@ def _recognise(entry: Published, path: Path) -> dict[str, bytes]:
 
 
 def _recognise_file(entry: Published, path: Path) -> dict[str, bytes]:
-    """The published file that a file of the user is, perhaps gzipped."""
+    """The published file that a user's file is equal to, perhaps gzipped."""
     try:
         if path.stat().st_size > LARGEST_FILE:
             return {}
@@ -126,7 +126,7 @@ def _recognise_file(entry: Published, path: Path) -> dict[str, bytes]:
 
 
 def _published(entry: Published, contents: Mapping[str, bytes]) -> dict[str, bytes]:
-    """Those of the files that are, byte for byte, what the data set's authors published."""
+    """The files that equal the published ones byte for byte."""
     return {
         file.name: content
         for file in entry.files

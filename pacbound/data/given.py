@@ -1,4 +1,4 @@
-"""Data as it is given in Python: arrays, tensors, a Dataset, a DataLoader, a path or a name."""
+"""Data given in Python: arrays, tensors, a Dataset, a DataLoader, a path or a name."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from pacbound.errors import DataError
 __all__ = ["dataset_given"]
 
 NAMES = ("x", "y", "x_test", "y_test")
-LABELS = ("label", "labels", "y", "target")  # keys of dictionaries that hold the classes
+LABELS = ("label", "labels", "y", "target")  # dictionary keys that may hold the classes
 
 
 def dataset_given(data: Any, label: str = "") -> Dataset:
-    """The data set in what a user gives.
+    """The data set for the data that a user gives.
 
     Arguments:
         data: A pacbound Dataset; (x, y) or (x, y, x_test, y_test) as arrays or tensors; a map-style
-            Dataset of (input, label) pairs or of dictionaries, or a DataLoader of them, which is
-            read into memory once; or a file or a name.
+            Dataset of (input, label) pairs or of dictionaries; a DataLoader of them, which is
+            read into memory once; a file; or a name.
         label: The column of a table, or the key of dictionaries, that holds the classes.
     """
     if isinstance(data, Dataset):
@@ -55,7 +55,7 @@ def _unbatched(loader: DataLoader[Any]) -> Iterator[Any]:
     """The examples of a loader's batches, one by one."""
     if loader.drop_last:
         raise DataError(
-            "data: the DataLoader drops its last batch, and every example counts: "
+            "data: the DataLoader drops its last batch, but every example counts: "
             "give drop_last=False"
         )
     for batch in loader:
@@ -70,12 +70,12 @@ def _unbatched(loader: DataLoader[Any]) -> Iterator[Any]:
 
 
 def _pair(example: Any, place: int, label: str) -> tuple[Any, Any]:
-    """The input and the label of an example: of a pair, or of a dictionary with two keys."""
+    """The input and the label of an example: a pair, or a dictionary with two keys."""
     if isinstance(example, Mapping):
         found = [key for key in ([label] if label else LABELS) if key in example]
         if not found:
             raise DataError(
-                f"data: example {place} has the keys {', '.join(map(str, example))}; name the one "
+                f"data: example {place} has the keys {', '.join(map(str, example))}; name the key "
                 "of the classes with label="
             )
         rest = [key for key in example if key != found[0]]
@@ -93,7 +93,7 @@ def _pair(example: Any, place: int, label: str) -> tuple[Any, Any]:
 def _array(values: Any, name: str) -> NDArray[Any]:
     if isinstance(values, Tensor):
         values = values.detach().cpu().numpy()
-    odd = DataError(f"data: {name} is no array of numbers (rows of different lengths?)")
+    odd = DataError(f"data: {name} is not an array of numbers (rows of different lengths?)")
     try:
         array = np.asarray(values)
     except ValueError as error:
@@ -104,7 +104,7 @@ def _array(values: Any, name: str) -> NDArray[Any]:
 
 
 def _materialised(name: str, examples: Iterable[Any], label_key: str) -> Dataset:
-    """Every example, in its order, once."""
+    """The examples in order, each once."""
     inputs: list[NDArray[Any]] = []
     labels: list[int] = []
     for place, example in enumerate(examples):

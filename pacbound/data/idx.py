@@ -19,9 +19,9 @@ IMAGES_LABELS = (
     "t10k-images-idx3-ubyte",
     "t10k-labels-idx1-ubyte",
 )
-"""The four files that MNIST and everything in its format consist of."""
+"""The four files of MNIST and of data sets in its format."""
 
-_UINT8 = 0x08  # the format's code for unsigned bytes, the only type these data sets use
+_UINT8 = 0x08  # the format's code for unsigned bytes, the only type in these data sets
 _MOST_DIMENSIONS = 4
 
 
@@ -39,7 +39,7 @@ def decode_idx(content: bytes, where: str) -> NDArray[np.uint8]:
     expected = int(np.prod(shape, dtype=object))
     if len(content) - header != expected:
         raise DataError(
-            f"{where} holds {len(content) - header} bytes where its header says {expected}; "
+            f"{where} holds {len(content) - header} bytes, but its header says {expected}; "
             "get the file again"
         )
     return np.frombuffer(content, dtype=np.uint8, offset=header).reshape(shape).copy()

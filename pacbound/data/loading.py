@@ -1,4 +1,4 @@
-"""One way in for all data: a catalogue name, or the path of a file."""
+"""Load any data: by catalogue name or by the path of a file."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ TABLES = {".csv": read_csv, ".parquet": read_parquet}
 
 
 def load(name_or_path: str, progress: Progress | None = None, label: str = "") -> Dataset:
-    """The data set of this name, fetched when the cache lacks it, or the one in this file.
+    """The data set of this name, downloaded if the cache lacks it, or the one in this file.
 
     Arguments:
-        label: The column that holds the classes, where the file is a table.
+        label: The column that holds the classes, if the file is a table.
     """
     if name_or_path not in catalogue():
         path = Path(name_or_path).expanduser()
         is_table = path.suffix.lower() in TABLES
         if label and not is_table:
-            raise DataError(f"{name_or_path} is no table: a label column is for .csv and .parquet")
+            raise DataError(f"{name_or_path} is not a table; only .csv and .parquet have a label")
         if path.is_file():
             read = TABLES[path.suffix.lower()](path, label) if is_table else read_npz(path)
             return replace(read, origin=name_or_path)
@@ -46,10 +46,10 @@ def load(name_or_path: str, progress: Progress | None = None, label: str = "") -
 
 
 def fetch(name: str, progress: Progress | None = None) -> Fetched:
-    """Make sure that the files of a data set are in the cache."""
+    """Ensure that the files of a data set are in the cache."""
     return obtain(find(name), progress)
 
 
 def add(name: str, paths: Sequence[Path]) -> Added:
-    """Put files of a data set that the user has into the cache."""
+    """Add a user's files of a data set to the cache."""
     return accept(find(name), paths)

@@ -1,4 +1,4 @@
-"""A user's own data: an `.npz` file with x, y and perhaps x_test, y_test."""
+"""A user's own data: an `.npz` file with x, y and optionally x_test, y_test."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ UNREADABLE = (
     *(OSError, ValueError, EOFError, KeyError, RuntimeError, MemoryError),
     *(zlib.error, zipfile.BadZipFile),
 )
-"""What reading arrays from a file that has none may raise."""
+"""The exceptions of reading a file that has no arrays."""
 
 
 def read_npz(path: Path) -> Dataset:
-    """The data set in the file: x (m, …), y (m,) and perhaps x_test, y_test."""
+    """The data set in the file: x (m, …), y (m,) and optionally x_test, y_test."""
     arrays = read_arrays(path, ("x", "y"), ("x_test", "y_test"))
     if ("x_test" in arrays) != ("y_test" in arrays):
         raise DataError(f"{path} has only one of x_test and y_test; give both, or neither")
@@ -38,7 +38,7 @@ def read_npz(path: Path) -> Dataset:
 def read_arrays(
     path: Path, needed: Sequence[str], optional: Sequence[str] = ()
 ) -> dict[str, NDArray[Any]]:
-    """The arrays that the file must have, and those it may have."""
+    """The required arrays of the file, and the optional ones it has."""
     how = f"numpy.savez(FILE, {', '.join(f'{key}=…' for key in needed)})"
     try:
         with path.open("rb") as stream:
@@ -61,14 +61,14 @@ def read_arrays(
 
 
 def read_all_arrays(path: Path) -> dict[str, NDArray[Any]]:
-    """Every array of a file that pacbound wrote; OSError only where it cannot be read at all."""
-    content = path.read_bytes()  # in memory, a damaged archive cannot ask for impossible places
+    """Every array of a file that pacbound wrote; OSError only if the file cannot be read."""
+    content = path.read_bytes()  # in memory, a damaged archive cannot seek to impossible offsets
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         return _arrays(path, archive, [x.removesuffix(".npy") for x in archive.namelist()])
 
 
 def _arrays(path: Path, archive: zipfile.ZipFile, keys: Sequence[str]) -> dict[str, NDArray[Any]]:
-    """The arrays, when what they say of their sizes is true and there is memory for them."""
+    """The arrays, if their declared sizes are true and fit into memory."""
     total = 0
     for key in keys:
         record = archive.getinfo(f"{key}.npy")
@@ -78,7 +78,7 @@ def _arrays(path: Path, archive: zipfile.ZipFile, keys: Sequence[str]) -> dict[s
                 raise ValueError(f"{key} is an array of objects")
             size = math.prod(shape) * dtype.itemsize
             if size != record.file_size - member.tell():
-                raise ValueError(f"{key} is said to have {size} bytes, and has others")
+                raise ValueError(f"{key} is declared with {size} bytes, but has another size")
         total += size
     ensure_memory(total, str(path))
     arrays = {}
@@ -95,5 +95,5 @@ def _header(member: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
         (2, 0): np.lib.format.read_array_header_2_0,
     }
     if version not in readers:
-        raise ValueError("it is of another version")
+        raise ValueError("its format version is not supported")
     return readers[version](member)

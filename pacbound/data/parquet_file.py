@@ -1,4 +1,4 @@
-"""A table in a `.parquet` file, by pyarrow."""
+"""A table in a `.parquet` file, read by pyarrow."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from pacbound.memory import ensure_memory
 
 __all__ = ["read_parquet"]
 
-CELL = 32  # bytes of a number in a list of Python
+CELL = 32  # bytes of a number in a Python list
 
 
 def read_parquet(path: Path, label: str) -> Dataset:
-    """The data set in a file of columns of numbers."""
+    """The data set in a file with columns of numbers."""
     if importlib.util.find_spec("pyarrow") is None:
         raise MissingDependency(f"{path} needs a package: pip install 'pacbound[parquet]'")
     from pyarrow import ArrowException, parquet
@@ -35,7 +35,7 @@ def read_parquet(path: Path, label: str) -> Dataset:
         words = " ".join(str(error).split())
         raise FileError(f"cannot read {path} as .parquet: {words}") from error
     if len(columns) != found.num_columns:
-        raise DataError(f"{path}: two columns have one name")
+        raise DataError(f"{path}: two columns have the same name")
     for name, cells in columns.items():
         odd = next((c for c in cells if not isinstance(c, str | int | float | None)), None)
         if odd is not None:

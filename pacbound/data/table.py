@@ -1,8 +1,8 @@
 """A user's own table: named columns of numbers, one of which holds the classes.
 
-Numbers are taken as they are. Whatever is computed from the examples (means to subtract, codes for
-the texts that occur) would make the network's inputs depend on all the data, which no certificate
-from the same data could then speak of; so nothing of the kind is done here, and text is refused.
+Numbers are used unchanged. Anything computed from the examples (means to subtract, codes for texts)
+would make the network's inputs depend on all the data. A certificate from the same data would then
+not be valid. So nothing is computed here, and text is refused.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Cell = str | float | bool | None
 
 _MISSING = ("", "na", "n/a", "nan", "null", "none", "?")
 _TRUTH = {"true": 1.0, "false": 0.0}
-_SHOWN = 10  # classes in the name of the data
+_SHOWN = 10  # classes shown in the name of the data
 
 
 def table(
@@ -30,20 +30,20 @@ def table(
     where: str,
     first_row: int,
 ) -> Dataset:
-    """The data set of a table's columns, inputs in their order; classes in the order of labels.
+    """The data set of a table: input columns in their order, classes in the order of labels.
 
     Arguments:
-        columns: By name, all of one length.
+        columns: The columns by name, all of one length.
         label: The name of the column that holds the classes.
-        where: What a refusal begins with.
-        first_row: The number of the first example's row, for refusals.
+        where: The start of error messages.
+        first_row: The row number of the first example, for error messages.
     """
     if not label:
         raise DataError(f"{where} is a table: name the column of the classes with --label")
     if label not in columns:
         raise DataError(f"{where}: {unknown_name('column', label, columns)}")
     if len(columns) < 2:
-        raise DataError(f"{where} has no other column than '{label}'; separate columns by commas")
+        raise DataError(f"{where} has only the column '{label}'; separate columns by commas")
     rows = len(columns[label])
     if not rows:
         raise DataError(f"{where} has no rows")
@@ -64,19 +64,19 @@ def table(
 def _number(cell: Cell, where: str, column: str) -> float:
     if _is_missing(cell):
         raise DataError(
-            f"{where}: column '{column}' has no value; a value to stand in must not come from the "
-            "data: fill it in beforehand, or leave the row or the column out"
+            f"{where}: column '{column}' has no value; a replacement must not be computed from the "
+            "data: fill it in beforehand, or remove the row or the column"
         )
     if isinstance(cell, str):
         text = cell.strip()
         if text.lower() in _TRUTH:
             return _TRUTH[text.lower()]
         try:
-            number = float(text.replace("_", "x"))  # Python reads 1_000, and nobody else
+            number = float(text.replace("_", "x"))  # only Python accepts 1_000
         except ValueError:
             raise DataError(
-                f"{where}: column '{column}' holds text ('{text[:30]}'); a code for its values "
-                "must not come from the data: write numbers, or leave the column out"
+                f"{where}: column '{column}' holds text ('{text[:30]}'); codes for its values must "
+                "not be computed from the data: write numbers, or remove the column"
             ) from None
     else:
         assert cell is not None
@@ -88,7 +88,7 @@ def _number(cell: Cell, where: str, column: str) -> float:
 
 
 def _text(cell: Cell, where: str) -> str:
-    """A label as text; whole numbers look the same in every kind of file."""
+    """A label as text. Whole numbers look the same in every kind of file."""
     if _is_missing(cell):
         raise DataError(f"{where}: the row has no label")
     if isinstance(cell, float) and cell.is_integer():
@@ -99,11 +99,11 @@ def _text(cell: Cell, where: str) -> str:
 def _is_missing(cell: Cell) -> bool:
     if isinstance(cell, str):
         return cell.strip().lower() in _MISSING
-    return cell is None or cell != cell  # a NaN
+    return cell is None or cell != cell  # NaN
 
 
 def _ordered(texts: set[str]) -> list[str]:
-    """Labels in their order: that of numbers if all are, else that of texts."""
+    """Sorted labels: by number if all are numbers, otherwise as text."""
     try:
         return sorted(texts, key=lambda text: (float(text), text))
     except ValueError:

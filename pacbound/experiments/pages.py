@@ -1,8 +1,8 @@
-"""Tables in the documentation that are made from published files.
+"""Tables in the documentation, made from published files.
 
     python -m pacbound.experiments.pages
 
-writes them between their markers, so that no figure there is typed by hand.
+writes them between their markers, so no figure is typed by hand.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ END = "<!-- end -->"
 
 @dataclass(frozen=True)
 class PageTable:
-    """A table, where its figures come from, and the page that it stands on."""
+    """A table, the source of its figures, and its page."""
 
     page: str
     source: str  # a folder
     make: Callable[[Path], str]
-    part: str = ""  # of what is in the folder, where a page has several tables
+    part: str = ""  # of the folder's content, if a page has several tables
 
     @property
     def begin(self) -> str:
-        """What stands before it on the page."""
+        """The marker before the table on the page."""
         return f"<!-- made from {self.source}{self.part and ': '}{self.part} -->"
 
 
@@ -54,7 +54,7 @@ TABLES = (
 
 
 def updated(text: str, begin: str, table: str) -> str:
-    """A page with what stands between the markers replaced."""
+    """A page with the text between the markers replaced."""
     before, found, rest = text.partition(begin)
     if not found or END not in rest:
         raise ValueError(f"the page has no {begin} … {END}")
@@ -62,7 +62,7 @@ def updated(text: str, begin: str, table: str) -> str:
 
 
 def main(root: Path) -> None:
-    """Bring the pages of a checkout up to date."""
+    """Update the pages of a checkout."""
     for table in TABLES:
         page = root / table.page
         text = updated(

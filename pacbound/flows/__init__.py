@@ -1,4 +1,4 @@
-"""Volume-preserving maps of vectors, with Lipschitz constants that can be certified."""
+"""Volume-preserving maps of vectors with certifiable Lipschitz constants."""
 
 from __future__ import annotations
 
@@ -43,16 +43,16 @@ def build(
     seed: str,
     unit: float = 1.0,
 ) -> Chain:
-    """A flow that starts as the identity; of size 1 it stays one and has no parameters.
+    """A flow that starts as the identity. A flow of size 1 has no parameters and stays so.
 
     Arguments:
         kind: "iaf" or "realnvp".
         size: The number of coordinates.
         hidden: The sizes of the hidden layers of each step's network.
-        steps: The number of nonlinear steps; they alternate in direction.
+        steps: The number of nonlinear steps, of alternating direction.
         linear: Whether a triangular map comes first.
-        seed: What the hidden weights are drawn from.
-        unit: The size of coordinates at which the nonlinear steps bend.
+        seed: The seed of the hidden weights.
+        unit: The scale of coordinates at which the nonlinear steps bend.
 
     Example:
         >>> flow = build("iaf", size=5, hidden=[16], steps=2, linear=True, seed="0")
@@ -64,7 +64,7 @@ def build(
     if kind not in FLOWS:
         raise unknown_name("flow", kind, FLOWS)
     if steps < 0:
-        raise SettingError(f"a flow has 0 steps or more, not {steps}")
+        raise SettingError(f"a flow needs 0 steps or more, not {steps}")
     if size == 1:
         return Chain(size, [])
     first = [Triangular(size)] if linear else []

@@ -1,4 +1,4 @@
-"""Autoregressive: every coordinate is shifted by a function of those before it."""
+"""Autoregressive: every coordinate is shifted by a function of the previous ones."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ __all__ = ["Autoregressive", "masks"]
 
 
 class Autoregressive(Flow):
-    """y_i = x_i + t_i(x_1 … x_{i−1}) by one masked network.
+    """y_i = x_i + t_i(x_1 … x_{i−1}) with one masked network.
 
     D. P. Kingma et al., "Improved Variational Inference with Inverse Autoregressive Flow" (2016),
-    with the shift alone; the masks are those of M. Germain et al., "MADE" (2015).
+    with the shift only. The masks are those of M. Germain et al., "MADE" (2015).
 
     Arguments:
         size: The number of coordinates, 2 or more.
         hidden: The sizes of the network's hidden layers; none for a linear shift.
-        seed: What its hidden weights are drawn from.
-        reverse: Let "before" mean a higher index. The order of the coordinates stays, so that
+        seed: The seed of its hidden weights.
+        reverse: Let "previous" mean a higher index. The order of the coordinates stays, so
             steps of alternating direction still start as the identity.
-        unit: The size of coordinates at which the shift bends.
+        unit: The scale of coordinates at which the shift bends.
 
     Example:
         >>> Autoregressive(3, [8], seed="0")(torch.tensor([1.0, 2.0, 3.0])).tolist()
@@ -50,7 +50,7 @@ class Autoregressive(Flow):
         return self.shift.added(x, EVERY, EVERY)
 
     def inverse(self, y: Tensor) -> Tensor:
-        # After k rounds of x ← y − t(x) the first k coordinates are final, whatever the others.
+        # After k rounds of x ← y − t(x), the first k coordinates are final.
         x = y
         for _ in range(self.size):
             previous, x = x, y - self.shift(x)
@@ -63,10 +63,10 @@ class Autoregressive(Flow):
 
 
 def masks(size: int, hidden: Sequence[int], reverse: bool) -> list[Tensor]:
-    """For each layer, which weights may differ from zero; (outputs, inputs).
+    """For each layer, the weights that may differ from zero; (outputs, inputs).
 
     A unit of degree d sees the first d coordinates. Hidden degrees are spread evenly over
-    1 … size − 1, and output i, which may see i − 1 coordinates, has degree i − 1.
+    1 … size − 1. Output i may see i − 1 coordinates and has degree i − 1.
 
     Example:
         >>> masks(3, [2], reverse=False)[1].int().tolist()

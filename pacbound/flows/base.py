@@ -1,4 +1,4 @@
-"""What every flow offers."""
+"""The interface of every flow."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["Flow"]
 
 
 class Flow(nn.Module, ABC):
-    """A bijection of Rⁿ that preserves volume: log|det ∂g/∂x| = 0 everywhere.
+    """A volume-preserving bijection of Rⁿ: log|det ∂g/∂x| = 0 everywhere.
 
     It acts on the last dimension of a tensor of any shape. A new flow is the identity.
 
@@ -34,8 +34,8 @@ class Flow(nn.Module, ABC):
 
     @abstractmethod
     def lipschitz(self, norm: Norm[T]) -> T:
-        """A Lipschitz constant of g for the Euclidean norm, from spectral norms taken by `norm`.
+        """A Lipschitz constant of g for the Euclidean norm, from spectral norms computed by `norm`.
 
-        With `certified_norm` it is a float that is surely not below the smallest such constant;
-        with the norms of `EstimatedNorm` it is a tensor to train on, and no bound at all.
+        With `certified_norm` it is a float, proved not to be below the smallest such constant. With
+        the norms of `EstimatedNorm` it is a tensor for training, and not a bound.
         """

@@ -15,11 +15,11 @@ __all__ = ["Chain"]
 
 
 class Chain(Flow):
-    """The composition of flows, the first applied first; of none, the identity.
+    """The composition of flows, the first applied first; without flows, the identity.
 
     Arguments:
         size: n.
-        steps: Flows of that size.
+        steps: Flows of this size.
 
     Example:
         >>> Chain(1, [])(torch.tensor([2.0])).tolist()

@@ -15,17 +15,17 @@ __all__ = ["Coupling"]
 
 
 class Coupling(Flow):
-    """Every second coordinate is shifted by a network of the others, which stay.
+    """Every second coordinate is shifted by a network of the others, which do not change.
 
     L. Dinh, J. Sohl-Dickstein and S. Bengio, "Density estimation using Real NVP" (2017), with
-    the shift alone. Neighbours, which in a layer's weights are alike, fall in different halves.
+    the shift only. Neighbours, which have similar weights, fall into different halves.
 
     Arguments:
         size: The number of coordinates, 2 or more.
         hidden: The sizes of the network's hidden layers.
-        seed: What its hidden weights are drawn from.
+        seed: The seed of its hidden weights.
         reverse: Shift the coordinates 0, 2, … instead of 1, 3, …
-        unit: The size of coordinates at which the shift bends.
+        unit: The scale of coordinates at which the shift bends.
 
     Example:
         >>> import torch
@@ -42,7 +42,7 @@ class Coupling(Flow):
         unit: float = 1.0,
     ) -> None:
         super().__init__(size)
-        self.moved = 0 if reverse else 1  # the first coordinate that is shifted
+        self.moved = 0 if reverse else 1  # the first shifted coordinate
         moving = len(range(self.moved, size, 2))
         self.shift = Shift([size - moving, *hidden, moving], seed, unit=unit)
 

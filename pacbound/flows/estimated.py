@@ -1,4 +1,4 @@
-"""Spectral norms estimated for training: differentiable, cheap, and no bounds."""
+"""Spectral norms estimated for training: differentiable and cheap, but not bounds."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ __all__ = ["EstimatedNorm"]
 class EstimatedNorm:
     """Differentiable estimates of spectral norms by power iteration: for training only.
 
-    An estimate lies below the norm, so it certifies nothing; it is therefore not itself
-    something that `Flow.lipschitz` takes, and what it gives is a tensor. Each matrix is known by
-    its place in the order of calls, so one object serves one `lipschitz` method; it keeps its
-    singular vector from one training step to the next, where one iteration is enough to follow.
+    An estimate lies below the norm, so it certifies nothing. Therefore `Flow.lipschitz` does not
+    accept this object itself, and its results are tensors. Matrices are identified by the order of
+    calls, so one object serves one `lipschitz` method. It keeps the singular vectors between
+    training steps, so one iteration per step is enough.
 
     Arguments:
         iterations: Power iterations for each evaluation.
@@ -40,7 +40,7 @@ class EstimatedNorm:
         self.vectors: list[Tensor] = []  # right singular vectors
 
     def of(self, lipschitz: Callable[[Callable[[Tensor], Tensor]], Tensor]) -> Tensor:
-        """The value of a `lipschitz` method with estimated norms; its gradient is u vᵀ for each."""
+        """The value of a `lipschitz` method with estimated norms; a norm's gradient is u vᵀ."""
         place = 0
 
         def norm(matrix: Tensor) -> Tensor:
@@ -51,11 +51,11 @@ class EstimatedNorm:
         return lipschitz(norm)
 
     def state_dict(self) -> dict[str, Any]:
-        """What a checkpoint needs for training to go on exactly as it would have."""
+        """The state that a checkpoint needs to continue training exactly."""
         return {"vectors": list(self.vectors)}
 
     def load_state_dict(self, state: Any) -> None:
-        """Continue from a saved state; ValueError for what is none."""
+        """Continue from a saved state; ValueError if it is invalid."""
         vectors = state.get("vectors") if isinstance(state, dict) else None
         if not isinstance(vectors, list) or not all(map(_is_vector, vectors)):
             raise ValueError("its singular vectors are not vectors")
@@ -68,8 +68,8 @@ class EstimatedNorm:
             self.vectors.append(start / start.norm())
             iterations = self.first
         fixed, right = matrix.detach(), self.vectors[place].to(matrix)
-        if len(right) != matrix.shape[1]:  # only now it is known where a saved one belongs
-            raise SettingError("the singular vectors of the saved training are of another network")
+        if len(right) != matrix.shape[1]:  # a saved vector can only be checked here
+            raise SettingError("the saved singular vectors belong to another network")
         for _ in range(iterations):
             right = _direction(fixed.T @ _direction(fixed @ right), right)
         self.vectors[place] = right
@@ -88,9 +88,9 @@ def _is_vector(value: Any) -> bool:
 
 
 def _direction(vector: Tensor, otherwise: Tensor | None = None) -> Tensor:
-    """The vector at length 1; a zero vector is left as it is or replaced.
+    """The vector scaled to length 1; a zero vector is kept or replaced.
 
-    A zero matrix, as every last layer is at the start, must not erase its singular vector.
+    A zero matrix, such as every last layer at the start, must not erase its singular vector.
     """
     length = float(vector.norm())
     if length > 0:

@@ -1,7 +1,7 @@
-"""Lipschitz constants of shift-only maps, written once over floats and tensors.
+"""Lipschitz constants of shift-only maps, written once for floats and tensors.
 
-Floats are rounded outward, so upper bounds in give an upper bound out: every formula here is
-increasing in its arguments. Tensors follow the same formulas and carry gradients.
+Floats are rounded up, so upper bounds of the arguments give an upper bound of the result: every
+formula here is increasing in its arguments. Tensors use the same formulas and carry gradients.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ __all__ = ["Norm", "T", "autoregressive", "composition", "coupling"]
 
 T = TypeVar("T", float, Tensor)
 
-# A way to take the spectral norm of a matrix.
+# A function that computes the spectral norm of a matrix.
 Norm: TypeAlias = Callable[[Tensor], T]
 
 
 def composition(constants: Sequence[T]) -> T:
-    """Lip of one map after another, of which there is at least one: the product of theirs.
+    """Lip of a composition of at least one map: the product of their constants.
 
     Example:
         >>> 6 < composition([2.0, 3.0]) < 6 + 1e-9
@@ -50,11 +50,11 @@ def autoregressive(shift: T) -> T:
 
 
 def _outward(value: T) -> T:
-    """A float no smaller than the exact value; a tensor as it is.
+    """A float not below the exact value; a tensor unchanged.
 
-    Each formula above is at most five operations on non-negative numbers, without cancellation:
+    Each formula above has at most five operations on non-negative numbers, without cancellation:
     a relative error below 5·2⁻⁵³·(1 + tiny), which 2⁻⁵⁰ exceeds. The last step covers a product
-    that underflows; ∞·0, where ∞ stands for a number too large for a float, is given up as ∞.
+    that underflows. ∞·0, where ∞ stands for a number too large for a float, is returned as ∞.
     """
     if isinstance(value, Tensor):
         return value

@@ -1,4 +1,4 @@
-"""Shift networks: what a flow adds to some coordinates as a function of others."""
+"""Shift networks: the shift of some coordinates as a function of others."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ from pacbound.seeds import Noise, derive
 __all__ = ["EVERY", "Shift"]
 
 EVERY = slice(None)
-FEW = 4  # coordinates: with so few, one vector at a time is faster than a product
-MANY = 192  # coordinates: products with fewer are not worth another type
-CHUNK = 1024  # vectors whose hidden units stay in the processor's cache
+FEW = 4  # coordinates: for so few, one vector at a time is faster than a product
+MANY = 192  # coordinates: below this, another number type is not worth it
+CHUNK = 1024  # vectors whose hidden units fit into the processor's cache
 
 
 class Shift(nn.Module):
-    """A dense network with tanh between its layers, zero at the start, with masked weights.
+    """A dense network with tanh between its layers and masked weights; zero at the start.
 
-    There is no bias in the last layer: a constant shift of the noise is one of the posterior's
-    mean. tanh has slopes in (0, 1], so the product of the layers' spectral norms is a Lipschitz
-    constant, and biases do not enter it.
+    The last layer has no bias: a constant shift of the noise is a shift of the posterior's mean.
+    tanh has slopes in (0, 1], so the product of the layers' spectral norms is a Lipschitz constant.
+    It does not depend on biases.
 
     Arguments:
-        sizes: The number of inputs, of units in each hidden layer, of outputs.
-        seed: What the hidden weights are drawn from.
-        masks: For each layer the weights that may differ from zero; all by default.
-        unit: The size of inputs at which tanh bends: the shift is unit · network(x / unit).
+        sizes: The numbers of inputs, of units in each hidden layer, and of outputs.
+        seed: The seed of the hidden weights.
+        masks: For each layer, the weights that may differ from zero; all by default.
+        unit: The scale of inputs at which tanh bends: the shift is unit · network(x / unit).
 
     Example:
         >>> Shift([2, 16, 3], seed="0")(torch.ones(5, 2)).abs().max().item()
@@ -60,11 +60,11 @@ class Shift(nn.Module):
         self.unit = unit
         self.masked = masks is not None
         for i, mask in enumerate(masks or ()):
-            # Masks follow from the settings: a saved state has nothing to say about them.
+            # Masks follow from the settings, so a saved state does not include them.
             self.register_buffer(f"forbidden_{i}", ~mask, persistent=False)
 
     def weight(self, layer: int) -> Tensor:
-        """The weight of a layer as it is used: masked entries are zero whatever they hold."""
+        """The effective weight of a layer: masked entries are zero, whatever they hold."""
         weight: Tensor = self.weights[layer]
         if not self.masked:
             return weight
@@ -78,10 +78,10 @@ class Shift(nn.Module):
             return self.unit * linear(x, self.weight(len(self.biases)))
 
     def added(self, x: Tensor, into: slice, of: slice) -> Tensor:
-        """x with the shift of its coordinates `of` added to its coordinates `into`.
+        """x with the shift, a function of coordinates `of`, added to coordinates `into`.
 
-        Training mode takes a shorter way where there is one hidden layer: the same up to rounding,
-        and differentiable once.
+        Training mode uses a faster way if there is one hidden layer: the same up to rounding, and
+        differentiable once.
         """
         if self.training and torch.is_grad_enabled() and len(self.biases) == 1:
             flat = x.reshape(-1, x.shape[-1])
@@ -93,17 +93,17 @@ class Shift(nn.Module):
         return moved
 
     def lipschitz(self, norm: Norm[T]) -> T:
-        """The product of the spectral norms of the weights as they are used."""
+        """The product of the spectral norms of the effective weights."""
         return composition([norm(self.weight(i)) for i in range(len(self.weights))])
 
 
 class _Added(torch.autograd.Function):
     """y = x; y[into] += V tanh(W x[of] + b), for every row x.
 
-    Hidden units outnumber coordinates by far. They are computed for a chunk of rows at a time,
-    which stays in the cache, and once more in the backward pass. tanh(a) = 2σ(2a) − 1, whose
-    σ is several times faster than torch's tanh. Coordinates come first in memory, and units come
-    last: products with few coordinates are several times faster that way round.
+    There are far more hidden units than coordinates. They are computed for a chunk of rows that
+    stays in the cache, and again in the backward pass. tanh(a) = 2σ(2a) − 1, and σ is several times
+    faster than torch's tanh. Coordinates come first in memory and units last: products with few
+    coordinates are several times faster in this layout.
     """
 
     @staticmethod
@@ -156,7 +156,7 @@ class _Added(torch.autograd.Function):
 
 
 def _accumulate(total: Tensor, left: Tensor, right: Tensor, factor: int) -> None:
-    """total += factor · left · right, whatever type the factors have."""
+    """total += factor · left · right, for factors of any type."""
     if left.dtype == total.dtype:
         total.addmm_(left, right, alpha=factor)
     elif total.stride(0) == 1:
@@ -166,11 +166,11 @@ def _accumulate(total: Tensor, left: Tensor, right: Tensor, factor: int) -> None
 
 
 class _Units:
-    """σ(2(W x + b)) of the hidden units, for one chunk of rows after another.
+    """σ(2(W x + b)) of the hidden units, chunk by chunk.
 
     Arguments:
         x: (inputs, rows)
-        dtype: What to compute them in.
+        dtype: The number type of the computation.
     """
 
     def __init__(self, x: Tensor, weight: Tensor, bias: Tensor, dtype: torch.dtype) -> None:
@@ -179,12 +179,12 @@ class _Units:
         width = min(CHUNK, self.rows)
         affine = 2 * torch.cat([weight, bias[:, None]], 1)
         self.affine = affine.T.to(dtype).contiguous()  # (inputs + 1, units)
-        # Of the present chunk: its inputs with a row of 1, and its units.
+        # For the current chunk: its inputs with a row of 1, and its units.
         self.inputs = x.new_ones((x.shape[0] + 1, width), dtype=dtype)
         self.values = x.new_empty((width, len(weight)), dtype=dtype)
 
     def chunks(self) -> Iterator[tuple[slice, Tensor]]:
-        """The place of every chunk, and its units; both buffers are overwritten by the next."""
+        """The position of every chunk, and its units. The next chunk overwrites both buffers."""
         for first in range(0, self.rows, CHUNK):
             place = slice(first, min(first + CHUNK, self.rows))
             width = place.stop - first

@@ -15,15 +15,15 @@ from pacbound.products import ROW, full_precision, operands
 
 __all__ = ["Triangular"]
 
-SMALLEST_BLOCK = 96  # below this, several small products are slower than one larger
-DENSE = 2 * SMALLEST_BLOCK  # below this there would be one block: a plain product does as well
+SMALLEST_BLOCK = 96  # below this, several small products are slower than a larger one
+DENSE = 2 * SMALLEST_BLOCK  # below this there is one block, and a plain product is as fast
 
 
 class Triangular(Flow):
     """x ↦ L x with L lower triangular and ones on its diagonal.
 
-    Only the entries below the diagonal are parameters: `below` is zero elsewhere and, because
-    its gradient is zero there too, stays so.
+    Only the entries below the diagonal are parameters. `below` is zero elsewhere and stays so,
+    because its gradient is zero there too.
 
     Example:
         >>> Triangular(3)(torch.tensor([1.0, 2.0, 3.0])).tolist()
@@ -48,7 +48,7 @@ class Triangular(Flow):
         return product.reshape(x.shape)
 
     def transposed(self, x: Tensor) -> Tensor:
-        """Lᵀ x, in the type of products where the map is large."""
+        """Lᵀ x; for a large map, in the number type of products."""
         if self.size < DENSE:
             with full_precision(x.device):
                 return x @ self.matrix()
@@ -74,12 +74,12 @@ class Triangular(Flow):
         return 1 + squares
 
     def is_triangular(self) -> bool:
-        """Whether nothing has been put on or above the diagonal."""
+        """Whether all entries on and above the diagonal are zero."""
         return not self.below.triu().any()
 
 
 def _blocks(n: int) -> Iterator[slice]:
-    """A few blocks of about the same size, which begin at multiples of 64 bytes."""
+    """A few blocks of about the same size, aligned to 64 bytes."""
     count = max(1, min(4, n // SMALLEST_BLOCK))
     edges = [min(n, round(n * i / count / ROW) * ROW) for i in range(count)] + [n]
     for first, last in pairwise(edges):
@@ -124,7 +124,7 @@ class _Left(torch.autograd.Function):
 
 
 class _ColumnSquares(torch.autograd.Function):
-    """The sum of squares of every column; its gradient in one pass over the matrix."""
+    """The sum of squares of every column, with its gradient in one pass over the matrix."""
 
     @staticmethod
     def forward(ctx: Any, matrix: Tensor) -> Tensor:
@@ -139,7 +139,7 @@ class _ColumnSquares(torch.autograd.Function):
 
 
 def _plus_times(base: Tensor, rows: Tensor, below: Tensor) -> Tensor:
-    """base + rows·below; both factors may be of a shorter type than `base`, which is kept."""
+    """base + rows·below; both factors may have a shorter type than `base`, which is kept."""
     total = torch.empty_like(base)
     for block in _blocks(rows.shape[1]):
         under = slice(block.start, None)
@@ -160,9 +160,9 @@ def _plus_product(base: Tensor, left: Tensor, right: Tensor, out: Tensor) -> Non
     if left.dtype == base.dtype:
         torch.addmm(base, left, right, out=out)
         return
-    if out.stride(0) == 1:  # columns first in memory: so is the product that is copied there
+    if out.stride(0) == 1:  # columns first in memory: compute the product in that layout
         base, left, right, out = base.T, right.T, left.T, out.T
-    out.copy_(left @ right)  # adding two types at once is far slower than one after the other
+    out.copy_(left @ right)  # mixing two types in one operation is far slower
     out.add_(base)
 
 

@@ -1,1 +1,1 @@
-"""Networks, the prior's centre, and how a plain network becomes stochastic."""
+"""Networks, the prior's centre, and the conversion of a plain network to a stochastic one."""

@@ -1,4 +1,4 @@
-"""Alignment of images: a fixed map of each image by itself, so it costs no prior its data."""
+"""Alignment of images: a fixed map of each image alone, so the prior stays free of data."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from pacbound.errors import DataError
 
 __all__ = ["ALIGNMENTS", "align", "bilinear", "deskew"]
 
-CHUNK = 4096  # images at a time, to bound the memory
+CHUNK = 4096  # images at a time, to limit the memory
 
 
 def deskew(images: np.ndarray) -> np.ndarray:
-    """Each image centred at its centre of mass and sheared until its main axis is upright.
+    """Shift each image to its centre of mass and shear it until its main axis is upright.
 
     The shear is cov(y, x)/var(y) of the ink, as in "Gradient-based learning applied to document
-    recognition" (LeCun et al. 1998), whose networks saw such digits too. Images without ink stay.
+    recognition" (LeCun et al. 1998), whose networks saw such digits too. Empty images stay as is.
 
     Arguments:
         images: (n, height, width), not negative
@@ -33,10 +33,10 @@ def _deskew(images: np.ndarray) -> np.ndarray:
     offset_y = y - center_y[:, None, None]
     covariance = (ink * offset_y * (x - center_x[:, None, None])).sum((1, 2))
     variance = (ink * offset_y**2).sum((1, 2))
-    tall = variance > 1e-9 * np.abs(total)  # of a single row the rest is rounding
+    tall = variance > 1e-9 * np.abs(total)  # for a single row, the variance is only rounding
     shear = np.where(tall, covariance / np.where(tall, variance, 1.0), 0.0)
     shear, center_y, center_x = (value[:, None, None] for value in (shear, center_y, center_x))
-    # The pixel (y, x) of the result comes from this place of the image.
+    # The source coordinates of the result's pixel (y, x).
     up = y - (height - 1) / 2
     source_y = np.broadcast_to(up + center_y, ink.shape)
     source_x = x - (width - 1) / 2 + center_x + shear * up
@@ -46,7 +46,7 @@ def _deskew(images: np.ndarray) -> np.ndarray:
 
 
 def bilinear(images: np.ndarray, y: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """The images at real coordinates, zero outside."""
+    """The images, interpolated at real coordinates; zero outside."""
     height, width = images.shape[1:]
     padded = np.pad(images, ((0, 0), (1, 1), (1, 1)))
     y, x = np.clip(y + 1, 0, height + 1), np.clip(x + 1, 0, width + 1)
@@ -64,7 +64,7 @@ ALIGNMENTS = ("none", "deskew")
 
 
 def align(inputs: np.ndarray, alignment: str) -> np.ndarray:
-    """The inputs under the alignment of that name."""
+    """The inputs after the alignment of this name."""
     if alignment == "none":
         return inputs
     if inputs.ndim != 3:

@@ -1,4 +1,4 @@
-"""The SHA-256 digest of named tensors, as SPEC.md defines it."""
+"""The SHA-256 digest of named tensors, as defined in SPEC.md."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ DTYPES = {
 
 
 def tensors_digest(tensors: Mapping[str, Tensor]) -> str:
-    """Of names, types, shapes and bytes, in the order of the bytes of the names.
+    """The digest of names, types, shapes and bytes, in the byte order of the names.
 
     Valid when: no name contains a space or a line feed, and every type is one of `DTYPES`.
 
@@ -42,9 +42,9 @@ def tensors_digest(tensors: Mapping[str, Tensor]) -> str:
             raise ValueError(f"the tensor's name {name!r} contains a space or a line feed")
         tensor = tensors[name].detach().cpu().contiguous()
         if tensor.dtype not in DTYPES:
-            raise ValueError(f"tensor {name} is {tensor.dtype}, which has no digest")
+            raise ValueError(f"tensor {name} is {tensor.dtype}; digests do not support this type")
         digest.update(f"{name} {DTYPES[tensor.dtype]} {shape_text(tensor.shape)}\n".encode())
-        # NumPy has no bfloat16; its bytes are those of an integer of the same size.
+        # NumPy has no bfloat16. The tensor is viewed as an integer type of the same size.
         plain = tensor.view(torch.int16) if tensor.dtype == torch.bfloat16 else tensor
         array = plain.numpy()
         digest.update(np.ascontiguousarray(array, array.dtype.newbyteorder("<")).data)

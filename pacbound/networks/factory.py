@@ -1,4 +1,4 @@
-"""A user's module by the name of what makes it: `package.module:factory`."""
+"""A user's module, given by the name of its factory: `package.module:factory`."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ FACTORY_NAME = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*"
 def module_from(name: str, input_shape: Sequence[int], classes: int) -> nn.Module:
     """Import `package.module:factory`, also from the current folder, and call the factory.
 
-    It is given those of `input_shape` and `classes` that it has parameters of that name for. It may
-    be a class, or a module that is there already. Importing runs the user's code, so a name must
-    come from the user, never from a file.
+    The factory receives `input_shape` and `classes` if it has parameters of these names. It may
+    also be a class, or an existing module. Importing runs the user's code, so the name must come
+    from the user, never from a file.
     """
     if not FACTORY_NAME.fullmatch(name):
         raise ModuleError(f"'{name}' is not of the form package.module:factory")
@@ -37,7 +37,7 @@ def module_from(name: str, input_shape: Sequence[int], classes: int) -> nn.Modul
     offered = {"input_shape": tuple(input_shape), "classes": classes}
     try:
         made = factory(**{key: offered[key] for key in offered if key in _parameters(factory)})
-    except Exception as error:  # the code is the user's
+    except Exception as error:  # user code may raise anything
         raise ModuleError(f"{name} failed: {_words(error)}") from error
     if not isinstance(made, nn.Module):
         raise ModuleError(f"{name} returned {type(made).__name__}, not an nn.Module")
@@ -47,10 +47,10 @@ def module_from(name: str, input_shape: Sequence[int], classes: int) -> nn.Modul
 def _imported(package: str, attribute: str) -> Any:
     here = os.getcwd()
     if here not in sys.path and "" not in sys.path:
-        sys.path.append(here)  # last, so that no file there stands in for an installed package
+        sys.path.append(here)  # last, so that no file there shadows an installed package
     try:
         found: Any = importlib.import_module(package)
-    except Exception as error:  # the code is the user's
+    except Exception as error:  # user code may raise anything
         raise ModuleError(f"cannot import {package}: {_words(error)}") from error
     place = getattr(found, "__file__", None) or "its package"
     for part in attribute.split("."):
@@ -63,7 +63,7 @@ def _imported(package: str, attribute: str) -> Any:
 def _parameters(factory: Any) -> Sequence[str]:
     try:
         return list(inspect.signature(factory).parameters)
-    except (TypeError, ValueError):  # of what is written in C
+    except (TypeError, ValueError):  # callables written in C
         return []
 
 

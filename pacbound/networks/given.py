@@ -1,4 +1,4 @@
-"""A module that the user gives: it has its own layers (`own.py` says which it may have)."""
+"""A module given by the user, with its own layers (see `own.py` for the supported ones)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["GIVEN"]
 
 
 def _flaw(hidden: tuple[int, ...]) -> str | None:
-    return "is not for a module of your own: it has its layers" if hidden else None
+    return "is not for a module of your own, which has its own layers" if hidden else None
 
 
 GIVEN = Network("module", build=None, flaw=_flaw)

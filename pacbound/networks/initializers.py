@@ -1,4 +1,4 @@
-"""Where the prior is centred: a random initialisation that a name and a seed determine."""
+"""The prior's centre: a random initialisation determined by a name and a seed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pacbound.seeds import derive
 
 __all__ = ["INITIALIZERS", "prior_center"]
 
-Fans = tuple[int, int]  # the inputs that reach one output, and the outputs that one input reaches
+Fans = tuple[int, int]  # inputs that reach one output, outputs that one input reaches
 Draw = Callable[[np.random.Generator, tuple[int, ...], Fans, bool], np.ndarray]
 
 _NORMALISATIONS = (_NormBase, nn.LayerNorm, nn.GroupNorm, nn.RMSNorm)
@@ -73,16 +73,16 @@ INITIALIZERS: dict[str, Draw] = {
 def prior_center(
     module: nn.Module, initializer: str, seed: int, hidden_bias: float = 0.0
 ) -> dict[str, Tensor]:
-    """The prior's centre for every parameter of a module, from an initialiser and a seed.
+    """The prior's centre for every parameter of a module, from an initializer and a seed.
 
-    With a negative `hidden_bias`, which is added to the biases of hidden dense layers, a hidden
-    unit is silent under the prior until it is trained: units that the posterior does not use add
-    no noise to the outputs, so a wide network costs fewer nats.
+    `hidden_bias` is added to the biases of hidden dense layers. If it is negative, a hidden unit is
+    silent under the prior until it is trained. Units that the posterior does not use then add no
+    noise to the outputs, so a wide network costs fewer nats.
 
-    Layers of normalisation are centred where they only normalise: at scales of 1, shifts of 0.
+    Normalisation layers have the centre of plain normalisation: scales of 1, shifts of 0.
 
-    Each tensor has a stream of its own, so the centre of one layer does not depend on the
-    others. NumPy's bit generators give the same stream on every platform.
+    Each tensor has its own stream, so the centre of one layer does not depend on the others.
+    NumPy's bit generators give the same stream on every platform.
     """
     if initializer not in INITIALIZERS:
         raise unknown_name("initializer", initializer, INITIALIZERS)
@@ -111,6 +111,6 @@ def prior_center(
 
 def _fans(layer: nn.Module, weight_shape: tuple[int, ...]) -> Fans:
     if isinstance(layer, nn.Embedding):
-        return 1, weight_shape[1]  # a single row is looked up
+        return 1, weight_shape[1]  # each input selects a single row
     kernel = math.prod(weight_shape[2:])
     return weight_shape[1] * kernel, weight_shape[0] * kernel

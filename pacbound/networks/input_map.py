@@ -1,4 +1,4 @@
-"""The fixed map in front of a network: alignment, a smooth prior and an input scale."""
+"""The fixed map before a network: alignment, a smooth prior and an input scale."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class InputMap(nn.Module):
 
     Arguments:
         input_shape: The shape of one input.
-        scale: What every input is multiplied by.
+        scale: The factor of every input.
         smoothing: The kernel's length in pixels; 0 for none.
     """
 
@@ -68,7 +68,7 @@ class InputMap(nn.Module):
 def map_inputs(
     inputs: np.ndarray, scale: float, smoothing: float, alignment: str = "none"
 ) -> Tensor:
-    """The tensors a network sees: inputs as floats, aligned, smoothed along the image, scaled."""
+    """The network's input tensors: floats, aligned, smoothed along the image, scaled."""
     mapped = torch.from_numpy(align(as_floats(inputs), alignment))
     linear: Tensor = InputMap(mapped.shape[1:], scale, smoothing)(mapped)
     return linear

@@ -1,4 +1,4 @@
-"""Batch normalisation over a batch of which several processes have a part each."""
+"""Batch normalisation over a batch that is split between several processes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["join_batch_norms"]
 class _JointBatchNorm(nn.BatchNorm2d):
     """The mean and variance of the whole batch, differentiated through all processes.
 
-    torch's SyncBatchNorm does the same, on GPUs only.
+    torch's SyncBatchNorm does the same, but only on GPUs.
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -25,7 +25,7 @@ class _JointBatchNorm(nn.BatchNorm2d):
         count = int(here)
         mean = _total(input.sum((0, 2, 3))) / count  # (channels,)
         centered = input - mean[:, None, None]
-        # From the centred values, not as E x² − (E x)², which cancels.
+        # From the centred values: E x² − (E x)² would cancel.
         variance = _total(centered.square().sum((0, 2, 3))) / count
         self._remember(mean.detach(), variance.detach() * (count / max(count - 1, 1)))
         return centered * (variance + self.eps).rsqrt()[:, None, None]
@@ -40,7 +40,7 @@ class _JointBatchNorm(nn.BatchNorm2d):
 
 
 class _Total(torch.autograd.Function):
-    """The sum over all processes. What each does with it adds to the gradient of every term."""
+    """The sum over all processes. Each process's use of it adds to the gradient of every term."""
 
     @staticmethod
     def forward(ctx: Any, values: Tensor) -> Tensor:
@@ -61,7 +61,7 @@ def _total(values: Tensor) -> Tensor:
 
 
 def join_batch_norms(network: nn.Module) -> None:
-    """Let every batch normalisation of the network, none of which has weights, be a joint one."""
+    """Replace every batch normalisation of the network, all without weights, by a joint one."""
     for layer in network.modules():
         if type(layer) is nn.BatchNorm2d and not layer.affine:
             layer.__class__ = _JointBatchNorm

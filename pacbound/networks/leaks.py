@@ -1,7 +1,7 @@
-"""Tensors, arrays and modules that hide in plain attributes of a user's module.
+"""Tensors, arrays and modules hidden in plain attributes of a user's module.
 
-Such a value is no part of the posterior or the prior, and could hold what was computed from data:
-a list of the training labels would make any network perfect.
+The posterior and the prior do not include such a value, and it could be computed from data: a
+list of the training labels would make any network perfect.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from torch import Tensor, nn
 
 __all__ = ["hidden_state"]
 
-LARGEST = 10_000  # values in what an attribute leads to; so many constants are no options
+LARGEST = 10_000  # values reachable from an attribute; more are data, not options
 HARMLESS = (
     type(None),
     bool,
@@ -51,21 +51,21 @@ CARRIERS = (
 ARRAY_PROTOCOLS = ("__array__", "__array_interface__", "__dlpack__")
 OF_EVERY_MODULE = {*vars(nn.Module()), "_compiled_call_impl"}
 
-Found = tuple[str, Any]  # where a value is, and the value
+Found = tuple[str, Any]  # the location of a value, and the value
 
 
 def hidden_state(layer: nn.Module, registered: Set[int]) -> str | None:
-    """Where a layer's plain attributes lead to a tensor, an array or a module, and to which.
+    """A tensor, array or module reachable from a layer's plain attributes, and its location.
 
-    Attributes of the layer itself and of the user's classes are looked through, with what their
-    containers, objects and functions hold.
+    The search covers attributes of the layer itself and of the user's classes, and the contents of
+    their containers, objects and functions.
 
     Arguments:
         registered: The ids of the network's own modules, whose methods may be attributes.
     """
     waiting = list(_attributes(layer))
     seen: set[int] = set()
-    kept = []  # so that no id is used twice
+    kept = []  # keeps the values alive, so that no id is reused
     while waiting:
         where, value = waiting.pop()
         if isinstance(value, HARMLESS) or id(value) in seen:
@@ -97,7 +97,7 @@ def _carries_numbers(value: Any) -> bool:
 
 
 def _inside(where: str, value: Any, registered: Set[int]) -> Iterator[Found]:
-    """What a value holds: elements, attributes, and what a function closes over."""
+    """The contents of a value: elements, attributes, and a function's closure."""
     if isinstance(value, bytes):
         if len(value) > LARGEST:
             yield f"{where}", memoryview(value)
@@ -115,8 +115,8 @@ def _inside(where: str, value: Any, registered: Set[int]) -> Iterator[Found]:
         yield f"{where}.keywords", value.keywords
     elif isinstance(value, staticmethod | classmethod | types.MethodType):
         yield where, value.__func__
-        # A method of the network's own modules is copied with them. A function is not copied: what
-        # it closes over would be the original, with the weights that the user has trained.
+        # A method of the network's own modules is copied with them. A function is not copied: its
+        # closure would hold the original, with the user's trained weights.
         if isinstance(value, types.MethodType) and id(value.__self__) not in registered:
             yield f"{where}.__self__", value.__self__
     elif isinstance(value, property):
@@ -124,7 +124,7 @@ def _inside(where: str, value: Any, registered: Set[int]) -> Iterator[Found]:
     elif isinstance(value, types.FunctionType):
         yield from _of_function(where, value)
         return
-    # Also containers of a class of one's own have attributes.
+    # Containers of user-defined classes have attributes too.
     yield from (
         (f"{where}.{name}", entry) for name, entry in getattr(value, "__dict__", {}).items()
     )

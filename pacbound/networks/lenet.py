@@ -17,13 +17,13 @@ KERNEL = 5
 
 
 def lenet(input_shape: Sequence[int], hidden: Sequence[int], classes: int) -> nn.Module:
-    """Convolutions of 5×5, each pooled by 2, then a hidden dense layer.
+    """Two 5×5 convolutions, each with 2×2 max pooling, then a hidden dense layer.
 
     LeNet-5 itself has 20 and 50 kernels and 500 units. Images are (height, width), or
     (channels, height, width).
 
     Arguments:
-        hidden: Kernels of the first and of the second convolution, and dense units.
+        hidden: Kernels of the first and the second convolution, and dense units.
 
     Example:
         >>> sum(p.numel() for p in lenet((28, 28), [20, 50, 500], 10).parameters())

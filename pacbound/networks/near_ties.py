@@ -1,4 +1,4 @@
-"""Which predictions are errors, with near ties among them."""
+"""Which predictions are errors. Near ties count as errors."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from torch import Tensor
 
 __all__ = ["TIE", "is_error"]
 
-TIE = 1e-4  # logits this close, relative to the largest, are too close to call in float32
+TIE = 1e-4  # logits this close, relative to the largest, are a near tie in float32
 
 
 def is_error(logits: Tensor, labels: Tensor) -> Tensor:
-    """Which rows are not surely right.
+    """Which rows are not certainly right.
 
-    The label's logit must beat every other by more than what float32 arithmetic could have
-    added; a tie, a near tie and a NaN count as errors, so rounding never flatters the risk.
+    The label's logit must exceed every other by more than float32 rounding could add. Ties, near
+    ties and NaN count as errors, so rounding never lowers the risk.
     """
     own = logits.gather(1, labels[:, None]).squeeze(1)
     others = logits.scatter(1, labels[:, None], -torch.inf)

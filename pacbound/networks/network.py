@@ -1,4 +1,4 @@
-"""What a network is to the settings: its name, what makes it, and what its settings may be."""
+"""The description of a network: its name, its factory, and its valid settings."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Builder", "Network"]
 
-# Of the shape of an input, the setting `hidden` and the number of classes; and whether to normalise
-# batches, where the network allows that.
+# Called with the input shape, the setting `hidden`, the number of classes and, if the network
+# supports it, whether to use batch normalisation.
 Builder: TypeAlias = "Callable[..., nn.Module]"
 
 
@@ -21,9 +21,9 @@ class Network:
     """A kind of network by its name.
 
     Arguments:
-        build: What makes it; None for a module that the user gives.
-        flaw: What is wrong with the setting `hidden`, if anything is.
-        allows_batch_norm: Whether it can normalise batches.
+        build: The factory; None for a module that the user gives.
+        flaw: Says what is wrong with the setting `hidden`, if anything.
+        allows_batch_norm: Whether it supports batch normalisation.
     """
 
     name: str

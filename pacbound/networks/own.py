@@ -1,8 +1,8 @@
-"""A user's own module: which layers it may have, and what is refused, by name and with the reason.
+"""A user's own module: the supported layers, and the reasons for refusing others.
 
-A certificate speaks of a posterior over all that a network is made of, around a centre that is free
-of data. So every parameter must belong to a layer whose centre can be drawn from a seed, and
-nothing else in the module may carry what was learnt from data.
+A certificate covers a posterior over everything in a network, around a centre free of data. So
+every parameter must belong to a layer whose centre can be drawn from a seed, and nothing else in
+the module may hold information learned from data.
 """
 
 from __future__ import annotations
@@ -37,23 +37,23 @@ SUPPORTED: tuple[type[nn.Module], ...] = (
     nn.InstanceNorm2d,
     nn.InstanceNorm3d,
 )
-WIDEST = 10_000  # rows of a triangle; one of k-linear has as many entries as the square of it
+WIDEST = 10_000  # rows of a triangular factor; k-linear needs the square of this in entries
 
 
 def prepared(module: nn.Module) -> nn.Module:
-    """A copy of the module to build on, or PacboundError for what cannot be certified.
+    """A copy of the module, ready to use, or PacboundError if it cannot be certified.
 
-    It is in the mode of evaluation, in which dropout does nothing: what is trained and certified is
-    the network as it predicts. The values of its parameters are of no consequence.
+    The copy is in evaluation mode, in which dropout does nothing: the network is trained and
+    certified as it predicts. The values of its parameters are not used.
     """
     if not isinstance(module, nn.Module):
         raise ModuleError(f"the network must be an nn.Module, not {type(module).__name__}")
     _refuse_unsupported(module)
-    if type(module) in SUPPORTED:  # a layer by itself: its parameters need a layer's name
+    if type(module) in SUPPORTED:  # a single layer: its parameters need a layer name
         module = nn.Sequential(module)
     try:
         copied = copy.deepcopy(module)
-    except Exception as error:  # an attribute may refuse in any way
+    except Exception as error:  # copying an attribute may raise anything
         raise ModuleError(f"the module cannot be copied: {error}") from error
     for layer in copied.modules():
         if isinstance(layer, nn.Embedding) and not layer._forward_pre_hooks:
@@ -62,7 +62,7 @@ def prepared(module: nn.Module) -> nn.Module:
 
 
 def _refuse_other_rows(layer: nn.Module, arguments: tuple[Any, ...]) -> None:
-    """One line in the place of torch's bare `index out of range`."""
+    """One line instead of torch's bare `index out of range`."""
     assert isinstance(layer, nn.Embedding)
     indices = arguments[0]
     if torch.compiler.is_compiling() or not indices.numel() or indices.is_floating_point():
@@ -83,9 +83,9 @@ def _refuse_unsupported(module: nn.Module) -> None:
             raise ModuleError(f"{where} is not supported: {reason}")
         if hidden := hidden_state(layer, registered):
             raise ModuleError(
-                f"{where}: its attribute {hidden}, which is no part of the posterior and could "
-                "hold what was computed from data; compute constants in forward, and register "
-                "layers as attributes or in an nn.ModuleList"
+                f"{where}: its attribute {hidden}, which is not in the posterior and could be "
+                "computed from data; compute constants in forward, and register layers as "
+                "attributes or in an nn.ModuleList"
             )
         for leaf, parameter in layer.named_parameters(recurse=False):
             full = f"{name}.{leaf}" if name else leaf
@@ -102,14 +102,14 @@ def _refuse_unsupported(module: nn.Module) -> None:
                 )
             if not parameter.is_floating_point():
                 raise ModuleError(
-                    f"parameter {full} is {parameter.dtype}; only real ones have a law"
+                    f"parameter {full} is {parameter.dtype}; only real parameters are supported"
                 )
     if not seen:
         raise ModuleError("the module has no parameters: there is nothing to train or certify")
 
 
 def _unsupported(layer: nn.Module) -> str | None:
-    """Why a layer by itself cannot be part of a certified network, if it cannot."""
+    """Why a layer cannot be part of a certified network, or None if it can."""
     if isinstance(layer, _BatchNorm):
         return (
             "batch normalisation learns statistics of the data outside the posterior; use "
@@ -125,22 +125,22 @@ def _unsupported(layer: nn.Module) -> str | None:
     if any(hook is not _refuse_other_rows for hook in hooks):
         return "it has forward hooks (of weight_norm or spectral_norm?)"
     if isinstance(layer, nn.Embedding) and (layer.max_norm is not None or layer.sparse):
-        return "an embedding with max_norm or sparse gradients changes its weights outside of them"
+        return "max_norm and sparse gradients change an embedding's weights outside the posterior"
     buffers = [name for name, _ in layer.named_buffers(recurse=False)]
     if buffers:
         return (
-            f"its buffer '{buffers[0]}' is no part of the posterior, and could hold what was "
-            "computed from data; compute constants in forward"
+            f"its buffer '{buffers[0]}' is not in the posterior and could be computed from data; "
+            "compute constants in forward"
         )
     own = [name for name, _ in layer.named_parameters(recurse=False)]
     if own and type(layer) not in SUPPORTED:
         names = ", ".join(kind.__name__ for kind in SUPPORTED)
-        return f"its parameter '{own[0]}' is of none of the supported layers ({names})"
+        return f"its parameter '{own[0]}' does not belong to a supported layer ({names})"
     return None
 
 
 def refuse_wide(module: nn.Module, posterior: str) -> None:
-    """Refuse triangles that would not fit into memory."""
+    """Refuse triangular factors that would not fit into memory."""
     if not posterior_kind(posterior).dense_modes:
         return
     for name, parameter in module.named_parameters():
@@ -152,9 +152,9 @@ def refuse_wide(module: nn.Module, posterior: str) -> None:
 
 
 def structure_digest(module: nn.Module) -> str:
-    """SHA-256 of a prepared module's layers, their options, and the shapes of their parameters.
+    """SHA-256 of a prepared module's layers, their options and the shapes of their parameters.
 
-    What `forward` does with them is not in it.
+    It does not cover the code of `forward`.
     """
     shapes = [f"{name} {list(value.shape)}" for name, value in module.named_parameters()]
     text = "\n".join(["pacbound-structure/1", repr(module), *shapes])

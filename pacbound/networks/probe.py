@@ -1,4 +1,4 @@
-"""What a user's network does with a few examples: the conditions that its code must meet."""
+"""Check a user's network on a few examples: the conditions that its code must meet."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ from pacbound.posteriors import Diag
 __all__ = ["probe_places", "refuse_misbehaviour"]
 
 EXAMPLES = 8
-TOLERANCE = 1e-3  # of the largest output: float32 sums of another order differ by far less
+TOLERANCE = 1e-3  # relative to the largest output; another order of float32 sums differs far less
 
 
 def probe_places(m: int) -> list[int]:
-    """The places of a few examples, spread over all m."""
+    """The indices of a few examples, spread over all m."""
     return sorted({int(place) for place in np.linspace(0, m - 1, EXAMPLES)})
 
 
 def refuse_misbehaviour(module: nn.Module, inputs: Tensor, classes: int) -> None:
-    """PacboundError unless each example alone decides its row of outputs, the same in every pass.
+    """PacboundError unless each row of outputs depends on its example alone and is deterministic.
 
-    An error rate is that of a function of one example. Where examples of a batch influence each
-    other, the errors that are counted in training batches say nothing of a new example by itself.
+    A risk is the error rate of a function of one example. If the examples of a batch influence each
+    other, errors counted in training batches say nothing about a new example alone.
 
     Arguments:
         module: The plain network.
         inputs: A few examples, as the network sees them.
-        classes: The outputs that it must have.
+        classes: The required number of outputs.
     """
-    # Of weights that are not zero, whatever initialiser the prior has.
+    # With nonzero weights, whatever initializer the prior has.
     weights = prior_center(module, "fan-in-uniform", 0)
 
     def plain(batch: Tensor) -> Tensor:
@@ -55,7 +55,7 @@ def refuse_misbehaviour(module: nn.Module, inputs: Tensor, classes: int) -> None
         raise ModuleError(f"the module's outputs are {outputs.dtype}; give logits of float32")
     if not _alike(outputs, _applied(plain, inputs, module)):
         raise ModuleError(
-            "the module gives other outputs in every pass: forward must not be random"
+            "the module gives different outputs in every pass: forward must not be random"
         )
     alone = torch.cat([_applied(plain, one[None], module) for one in inputs])
     if not _alike(outputs, alone):
@@ -67,7 +67,7 @@ def refuse_misbehaviour(module: nn.Module, inputs: Tensor, classes: int) -> None
     same = _applied(lambda batch: stochastic(batch, None), inputs, module)
     if not _alike(outputs, same):
         raise ModuleError(
-            "the module asks what kind its layers are: stochastic ones must be treated as they are"
+            "forward depends on the types of its layers; it must work with stochastic layers too"
         )
 
 
@@ -77,7 +77,7 @@ def _applied(function: Callable[[Tensor], Tensor], inputs: Tensor, module: nn.Mo
             return function(inputs)
     except PacboundError:
         raise
-    except Exception as error:  # the code is the user's
+    except Exception as error:  # user code may raise anything
         words = " ".join(f"{type(error).__name__}: {error}".split())[:300]
         hint = ""
         if any(isinstance(layer, nn.Embedding) for layer in module.modules()):

@@ -1,4 +1,4 @@
-"""The networks by name. A new one is one new file and one line here."""
+"""The networks by name. A new network is one new file and one line here."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ NETWORKS: dict[str, Network] = {}
 
 
 def register(network: Network) -> None:
-    """Make a network known by its name."""
+    """Register a network by its name."""
     NETWORKS[network.name] = network
 
 
 def network_named(name: str) -> Network:
-    """The network of that name."""
+    """The network of this name."""
     if name not in NETWORKS:
         raise unknown_name("network", name, NETWORKS)
     return NETWORKS[name]

@@ -1,4 +1,4 @@
-"""Which rows of a batch are here, where several processes have a part of it each."""
+"""The rows of a batch in this process, when several processes share the batch."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ class Share:
 
     @classmethod
     def whole(cls, batch: int) -> Share:
-        """All of it."""
+        """The whole batch."""
         return cls(0, batch, batch)
 
     @property
     def place(self) -> slice:
-        """Where the rows are in the batch."""
+        """The position of the rows in the batch."""
         return slice(self.first, self.first + self.rows)
 
     def sizes(self, parts: int) -> list[int]:
-        """How many of the rows are in each part of the batch, which is cut as by `Tensor.chunk`.
+        """The number of these rows in each part of the batch, split as by `Tensor.chunk`.
 
         Example:
             >>> Share.whole(10).sizes(4)

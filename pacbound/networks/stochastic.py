@@ -1,4 +1,4 @@
-"""How a plain network becomes a stochastic one: a posterior for every parameter tensor."""
+"""Convert a plain network to a stochastic one: a posterior for every parameter tensor."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from pacbound.seeds import Noise
 
 __all__ = ["StochasticLayer", "StochasticLinear", "StochasticNetwork"]
 
-TOGETHER = 1 << 17  # entries: smaller tensors are drawn several at once, larger ones fill a cache
+TOGETHER = 1 << 17  # entries: smaller tensors are drawn several at once; larger ones fill a cache
 
 
 class StochasticLayer(nn.Module):
-    """A layer whose parameters are drawn anew in every call, once for each part of the batch.
+    """A layer whose parameters are drawn in every call, once for each part of the batch.
 
-    Matrices and kernels have a posterior of the given family, vectors (biases) a Diag one, or a
-    Point where the family is that.
+    Matrices and kernels have a posterior of the given family. Vectors (biases) have a Diag
+    posterior, or a Point if that is the family.
 
     Arguments:
         layer: The plain layer; its own parameter values are not used.
@@ -38,10 +38,10 @@ class StochasticLayer(nn.Module):
         self, layer: nn.Module, center: Mapping[str, Tensor], family: Family, scale: float
     ) -> None:
         super().__init__()
-        self._bare = (layer,)  # in a tuple, so that the bare layer's parameters are not ours
-        self.source: Noise | None = None  # None: the mean of every parameter
-        self.draws = 1  # into so many parts the batch is cut
-        self.share = Share.whole(0)  # of the batch, in this pass
+        self._bare = (layer,)  # in a tuple, so that its parameters are not registered
+        self.source: Noise | None = None  # None: use the mean of every parameter
+        self.draws = 1  # the number of parts that the batch is split into
+        self.share = Share.whole(0)  # the rows of the batch in this pass
         self.drawn: list[dict[str, Tensor]] | None = None  # the weights of each part in this pass
         self.posteriors = nn.ModuleDict(
             {
@@ -64,15 +64,15 @@ class StochasticLayer(nn.Module):
         return posterior
 
     def draw(self, source: Noise | None) -> dict[str, Tensor]:
-        """One value for every parameter; the means when there is no source of noise."""
+        """One value for every parameter; the means if there is no source of noise."""
         if source is None:
             return self.unpack({name: self.posterior_of(name).mean for name in self.posteriors})
         return self.draw_several(source, [True])[0]
 
     def draw_several(self, source: Noise, wanted: Sequence[bool]) -> list[dict[str, Tensor]]:
-        """Values for every parameter, several times over; nothing where they are not wanted.
+        """Several values for every parameter; nothing for those that are not wanted.
 
-        The noise of what is not wanted is used up all the same: others draw those values.
+        The noise of unwanted values is still consumed, because other processes draw those values.
         """
         noises: dict[str, list[Tensor]] = {name: [] for name in self.posteriors}
         for here in wanted:
@@ -101,18 +101,18 @@ class StochasticLayer(nn.Module):
         parts: Sequence[Tensor] = [inputs]
         if self.source is not None and self.draws > 1:
             parts = torch.split(inputs, self.share.sizes(self.draws))
-        if self.drawn is None:  # a layer that is used again in one pass has the same weights there
+        if self.drawn is None:  # a layer used twice in one pass keeps its weights
             self.drawn = self._draw_each([len(part) > 0 for part in parts])
         drawn = zip(parts, self.drawn, strict=True)
         outputs = [self.apply_drawn(part, weights) for part, weights in drawn if len(part)]
         return outputs[0] if len(outputs) == 1 else torch.cat(outputs)
 
     def _draw_each(self, wanted: list[bool]) -> list[dict[str, Tensor]]:
-        """The weights of each part; none where no row of it is here."""
+        """The weights of each part; none for a part with no row here."""
         if self.source is None:
             return [self.draw(None)]
         if not all(self.posterior_of(name).is_gaussian for name in self.posteriors):
-            wanted[-1] = True  # second moments are estimated from the last draw, everywhere
+            wanted[-1] = True  # every process estimates second moments from the last draw
         return self.draw_several(self.source, wanted)
 
     def apply_drawn(self, inputs: Tensor, parameters: dict[str, Tensor]) -> Tensor:
@@ -122,10 +122,10 @@ class StochasticLayer(nn.Module):
 
 
 class StochasticConvolution(StochasticLayer):
-    """A convolution with channels last, which a CPU convolves and pools faster.
+    """A convolution with channels last, which is faster on a CPU.
 
-    The kernel is cloned: a kernel of one channel already counts as contiguous with its channels
-    last, and would leave the outputs, and all that follows, in the other layout.
+    The kernel is cloned. A kernel with one channel already counts as contiguous with channels last;
+    without the clone, the outputs and all later layers would have the other layout.
     """
 
     def apply_drawn(self, inputs: Tensor, parameters: dict[str, Tensor]) -> Tensor:
@@ -136,20 +136,19 @@ class StochasticConvolution(StochasticLayer):
 
 
 class StochasticLinear(StochasticLayer):
-    """A dense layer with independent weights for every example, where its posterior is Gaussian.
+    """A dense layer with independent weights for every example, if its posterior is Gaussian.
 
-    The sum of normal weights is normal, so the noise of the outputs is drawn instead of the
-    noise of the weights. This is exact: the outputs of different examples have the joint law
-    that they have when each example draws its own weights. The bias is one more column of the
-    weight, whose input is 1.
+    A sum of normal weights is normal, so the noise of the outputs is drawn instead of the noise of
+    the weights. This is exact: the outputs of different examples have the same joint law as when
+    each example draws its own weights. The bias is one more column of the weight, with input 1.
 
-    It holds where each example is one row of the inputs, once in a pass. Positions of a sequence,
-    or two uses of the layer, share the weights of their example: `local` is false there, and the
+    Valid when: each example is one row of the inputs, once in a pass. Positions of a sequence, or
+    two uses of the layer, share the weights of their example. There `local` is false, and the
     weights are drawn.
     """
 
     local = True
-    recalling = False  # whether the law of the outputs is kept for when the same inputs come again
+    recalling = False  # whether to keep the law of the outputs for the same inputs
     _recalled: tuple[Tensor, Tensor, Tensor] | None = None  # inputs, means, deviations
     _used = False
 
@@ -177,7 +176,7 @@ class StochasticLinear(StochasticLayer):
             if self._used or inputs.dim() != 2 or len(inputs) != self.share.rows:
                 raise ModuleError(
                     f"a dense layer got inputs of shape {tuple(inputs.shape)} in a pass over "
-                    f"{self.share.rows} examples: not one row for each, once, as it was observed to"
+                    f"{self.share.rows} examples: not one row for each, once, as in the probe"
                 )
             self._used = True
         inputs = inputs.to(posterior.mean.dtype)
@@ -190,7 +189,7 @@ class StochasticLinear(StochasticLayer):
         return outputs + posterior.mix_local(deviation * noise[self.share.place])
 
     def _law_of(self, inputs: Tensor, posterior: Posterior) -> tuple[Tensor, Tensor]:
-        """The outputs' means, and what their noise is multiplied with."""
+        """The outputs' means, and the factors of their noise."""
         known = self._recalled
         if known is not None and torch.equal(known[0], inputs):
             return known[1], known[2]
@@ -205,13 +204,13 @@ _KINDS = {nn.Linear: StochasticLinear, nn.Conv2d: StochasticConvolution}
 
 
 class StochasticNetwork(nn.Module):
-    """A network whose every parameter tensor has a posterior around the prior's centre.
+    """A network in which every parameter tensor has a posterior around the prior's centre.
 
     Arguments:
         module: The plain network; its own parameter values are not used.
         center: The prior's centre, by parameter name.
         family: Makes a posterior from a centre and a scale.
-        scales: The standard deviation of every weight at the start: of all, or of each layer.
+        scales: The initial standard deviation of the weights: one for all layers, or one for each.
     """
 
     def __init__(
@@ -223,7 +222,7 @@ class StochasticNetwork(nn.Module):
     ) -> None:
         super().__init__()
         self.layers: dict[str, StochasticLayer] = {}
-        self.regular = True  # every layer is used once in a pass, on one block for each example
+        self.regular = True  # every layer is used once in a pass, on one block per example
         self.module = copy.deepcopy(module)
         found = {
             name: (layer, [leaf for leaf, _ in layer.named_parameters(recurse=False)])
@@ -231,7 +230,7 @@ class StochasticNetwork(nn.Module):
         }
         found = {name: (layer, leaves) for name, (layer, leaves) in found.items() if leaves}
         if len(scales) not in (1, len(found)):
-            raise ModuleError(f"initial scales: one, or one for each of {len(found)} layers")
+            raise ModuleError(f"initial scales: give one, or one for each of {len(found)} layers")
         each = list(scales) if len(scales) > 1 else [*scales] * len(found)
         for (name, (layer, leaves)), scale in zip(found.items(), each, strict=True):
             kind = _KINDS.get(type(layer), StochasticLayer)
@@ -242,14 +241,14 @@ class StochasticNetwork(nn.Module):
     def forward(
         self, inputs: Tensor, source: Noise | None, draws: int = 1, share: Share | None = None
     ) -> Tensor:
-        """The outputs, with noise from the source; of the mean network without one.
+        """The outputs with noise from the source, or of the mean network without a source.
 
-        Layers whose noise is not local draw their weights `draws` times, each time for another
-        part of the batch.
+        Layers without local noise draw their weights `draws` times, each time for another part of
+        the batch.
 
         Arguments:
-            share: What of the batch the inputs are, all of it by default. The noise of a row is
-                the one that it has in the whole batch. Valid when: `regular`, or one draw.
+            share: The rows of the batch that the inputs are; all by default. The noise of a row is
+                the same as in the whole batch. Valid when: `regular`, or one draw.
         """
         share = share or Share.whole(len(inputs))
         if draws > 1 and source is not None and not self.regular:
@@ -258,16 +257,16 @@ class StochasticNetwork(nn.Module):
             layer.begin(source, draws, share)
         outputs = self.module(inputs)
         for layer in self.layers.values():
-            layer.drawn = None  # nor their graph
+            layer.drawn = None  # frees the weights and their graph
         assert isinstance(outputs, Tensor)
         return outputs
 
     def observe(self, inputs: Tensor) -> None:
-        """See in the mean network how layers are used, and so where their noise may be local.
+        """Observe how the mean network uses its layers, and so which layers may have local noise.
 
-        Valid when: all inputs are treated as these. Where one is not, a local layer notices.
+        Valid when: all inputs are treated like these. Otherwise a local layer raises an error.
         """
-        # At two sizes: a length that follows the number of examples is no coincidence.
+        # With two batch sizes: an equal length could be a coincidence at one size.
         passes = [(len(batch), self._shapes(batch)) for batch in (inputs, inputs[:1])]
         self.regular = True
         for name, layer in self.layers.items():
@@ -279,7 +278,7 @@ class StochasticNetwork(nn.Module):
 
     @torch.no_grad()
     def _shapes(self, inputs: Tensor) -> dict[str, list[torch.Size]]:
-        """The shapes of what each layer is applied to in one pass."""
+        """The input shapes of each layer in one pass."""
         shapes: dict[str, list[torch.Size]] = {name: [] for name in self.layers}
         hooks = [
             layer.register_forward_pre_hook(lambda _, args, to=to: to.append(args[0].shape))
@@ -293,7 +292,7 @@ class StochasticNetwork(nn.Module):
         return shapes
 
     def posteriors(self, center: Mapping[str, Tensor]) -> Iterator[tuple[str, Posterior, Tensor]]:
-        """Every posterior with the name of its layer and its part of the prior's centre."""
+        """Every posterior, with its layer's name and its part of the prior's centre."""
         for name, layer in self.layers.items():
             prefix = f"{name}."
             part = {k.removeprefix(prefix): v for k, v in center.items() if k.startswith(prefix)}
@@ -309,7 +308,7 @@ class StochasticNetwork(nn.Module):
         }
 
     def weights_from(self, values: Sequence[Tensor]) -> dict[str, Tensor]:
-        """A state dict of the plain module, from a value for each of `posteriors` in order."""
+        """A state dict of the plain module, from values in the order of `posteriors`."""
         rest = iter(values)
         return {
             f"{name}.{leaf}": value
@@ -318,7 +317,7 @@ class StochasticNetwork(nn.Module):
         }
 
     def variance_groups(self, grouping: str) -> list[list[str]]:
-        """The layers that share one prior variance: all of them, or each by itself."""
+        """The groups of layers that share a prior variance: one group, or one per layer."""
         names = list(self.layers)
         return [names] if grouping == "network" else [[name] for name in names]
 
@@ -332,23 +331,23 @@ class StochasticNetwork(nn.Module):
         )
 
     def recall(self) -> None:
-        """From now on, keep the law of each dense layer's outputs for the same inputs again.
+        """From now on, keep the law of each dense layer's outputs for repeated inputs.
 
-        A first layer sees the same inputs in every pass over the same examples, whatever is
-        drawn. Valid when: the posteriors do not change any more, and no gradient is taken.
+        In every pass over the same examples, the first layer sees the same inputs, whatever is
+        drawn. Valid when: the posteriors no longer change, and no gradient is taken.
         """
         for layer in self.layers.values():
             if isinstance(layer, StochasticLinear):
                 layer.recalling = True
 
     def activate(self, nonlinear: bool) -> None:
-        """Use the posteriors' nonlinear parts, or treat them as linear while those are zero."""
+        """Use the posteriors' nonlinear parts, or treat them as linear while these are zero."""
         for layer in self.layers.values():
             for leaf in layer.posteriors:
                 layer.posterior_of(leaf).activate(nonlinear)
 
     def flaw(self) -> str | None:
-        """What makes the present parameters unusable, if anything does."""
+        """Why the current parameters are unusable, or None."""
         for name, layer in self.layers.items():
             for leaf in layer.posteriors:
                 if flaw := layer.posterior_of(leaf).flaw():

@@ -19,13 +19,13 @@ BLOCKS = (2, 2, 3, 3, 3)  # convolutions in each block
 def vgg(
     input_shape: Sequence[int], channels: Sequence[int], classes: int, batch_norm: bool
 ) -> nn.Module:
-    """Five blocks of 3×3 convolutions, each pooled by 2, then one dense layer.
+    """Five blocks of 3×3 convolutions, each with 2×2 max pooling, then one dense layer.
 
-    Batch normalisation has no weights of its own: what it learns of the data are running means
-    and variances, which is why such a network cannot be certified.
+    Batch normalisation here has no weights, but it learns running means and variances from the
+    data. So such a network cannot be certified.
 
     Arguments:
-        channels: Of every block; VGG-16 here has 32, 64, 128, 256, 256.
+        channels: The channels of each block; VGG-16 here has 32, 64, 128, 256, 256.
 
     Example:
         >>> sum(p.numel() for p in vgg((3, 32, 32), [32, 64, 128, 256, 256], 10, True).parameters())
@@ -48,7 +48,7 @@ def vgg(
                 layers.append(nn.BatchNorm2d(after, affine=False))
             layers.append(nn.ReLU())
             before = after
-        layers.insert(-1, nn.MaxPool2d(2))  # before ReLU it does the same, and ReLU has less to do
+        layers.insert(-1, nn.MaxPool2d(2))  # same result before ReLU, which then has less to do
     left = (input_shape[1] >> len(BLOCKS)) * (input_shape[2] >> len(BLOCKS))
     return nn.Sequential(*layers, nn.Flatten(), nn.Linear(before * left, classes))
 

@@ -37,7 +37,7 @@ __all__ = [
     "register",
 ]
 
-# Where each class is, imported when it is asked for: settings are read without torch.
+# The module of each class, imported on first use: settings are read without torch.
 _PLACES = {
     "Diag": "diag",
     "KDiag": "k_diag",

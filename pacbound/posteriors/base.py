@@ -1,4 +1,4 @@
-"""What every posterior offers."""
+"""The interface of every posterior."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Posterior(nn.Module, ABC):
     """A distribution over one tensor: W = M + noise(E) with E standard normal.
 
     Arguments:
-        center: Where the mean starts: the prior's centre.
+        center: The initial mean: the prior's centre.
     """
 
     mean: nn.Parameter
@@ -30,12 +30,12 @@ class Posterior(nn.Module, ABC):
 
     @classmethod
     def family(cls, **options: Any) -> Callable[[Tensor, float], Self]:
-        """What makes it from a centre and a starting scale; most have no use for the options."""
+        """A factory for a centre and an initial scale. Most families ignore the options."""
         return cls
 
     @classmethod
     def least_numbers(cls, shape: Sequence[int], **options: Any) -> int:
-        """At least so many numbers describe it for a tensor of this shape: asked before memory."""
+        """A lower limit of the numbers needed for a tensor of this shape, to check memory first."""
         return math.prod(shape)
 
     @property
@@ -50,16 +50,16 @@ class Posterior(nn.Module, ABC):
 
     @property
     def is_gaussian(self) -> bool:
-        """Whether W is normal: its second moment is then exact and its noise local."""
+        """Whether W is normal. Its second moment is then exact and its noise local."""
         return True
 
     def activate(self, nonlinear: bool) -> None:
-        """Use nonlinear parts, or treat them as the identity while they are; many have none."""
+        """Use nonlinear parts, or treat them as the identity. Many families have none."""
         return
 
     @abstractmethod
     def noise(self, standard_normal: Tensor) -> Tensor:
-        """W − M, in the shape of W; for several draws of E along dimensions before that shape."""
+        """W − M, in the shape of W; several draws of E are along leading dimensions."""
 
     def sample(self, standard_normal: Tensor) -> Tensor:
         """W for one draw of E, or for several."""
@@ -67,26 +67,26 @@ class Posterior(nn.Module, ABC):
 
     @abstractmethod
     def log_det(self) -> Tensor:
-        """log |det ∂W/∂E|, which is the same for every E."""
+        """log |det ∂W/∂E|, the same for every E."""
 
     @abstractmethod
     def trace(self) -> Tensor:
         """E‖W − M‖², the trace of the covariance, of a Gaussian posterior."""
 
     def second_moment(self, center: Tensor) -> Tensor:
-        """E‖W − Θ0‖²: exact, or estimated from the last draw where the law is not Gaussian."""
+        """E‖W − Θ0‖²: exact, or estimated from the last draw if the law is not Gaussian."""
         return self.trace() + squared_norm(self.mean - center)
 
     @abstractmethod
     def lipschitz(self, norm: Norm[T]) -> T:
-        """A Lipschitz constant of E ↦ W, from spectral norms taken by `norm`."""
+        """A Lipschitz constant of E ↦ W, from spectral norms computed by `norm`."""
 
     @abstractmethod
     def scales(self) -> list[Tensor]:
-        """Every scale of the family; all must be finite and positive."""
+        """Every scale of the family. All must be finite and positive."""
 
     def flaw(self) -> str | None:
-        """What makes the present parameters unusable, if anything does."""
+        """Why the current parameters are unusable, or None."""
         for scale in self.scales():
             if not (torch.isfinite(scale) & (scale > 0)).all():
                 return "it has a zero or infinite scale"
@@ -95,7 +95,7 @@ class Posterior(nn.Module, ABC):
     def local_noise(self, inputs: Tensor, standard_normal: Tensor) -> Tensor:
         """x(W − M)ᵀ for every row x of `inputs`, each row with its own independent W.
 
-        Valid when: W is normal, and the weight of a dense layer; shape (out, in).
+        Valid when: W is normal and the weight of a dense layer, shape (out, in).
 
         Arguments:
             inputs: (batch, in)
@@ -104,21 +104,21 @@ class Posterior(nn.Module, ABC):
         return self.mix_local(self.local_deviation(inputs) * standard_normal)
 
     def local_deviation(self, inputs: Tensor) -> Tensor:
-        """What `local_noise` has whatever is drawn; (batch, out) or (batch, 1)."""
+        """The part of `local_noise` that is the same for all draws; (batch, out) or (batch, 1)."""
         raise NotImplementedError
 
     def mix_local(self, independent: Tensor) -> Tensor:
-        """The part that makes correlated outputs of independent ones; (batch, out)."""
+        """The part that correlates independent outputs; (batch, out)."""
         return independent
 
 
 def largest(log_scale: Tensor, norm: Norm[T]) -> T:
-    """The largest scale, in the arithmetic of `norm`, and above the rounding of its exponential."""
+    """The largest scale in the arithmetic of `norm`, above the rounding of its exponential."""
     return norm(log_scale.max().exp().reshape(1, 1) * (1 + 1e-12))
 
 
 def squared_norm(tensor: Tensor) -> Tensor:
-    """‖tensor‖², with a gradient in one pass over the tensor."""
+    """‖tensor‖², with its gradient in one pass over the tensor."""
     squared: Tensor = _SquaredNorm.apply(tensor)  # type: ignore[no-untyped-call]
     return squared
 
@@ -130,7 +130,7 @@ class _SquaredNorm(torch.autograd.Function):
         if not tensor.is_contiguous():
             return tensor.square().sum()
         flat = tensor.flatten()
-        return flat @ flat  # which writes nothing
+        return flat @ flat  # allocates nothing
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> Tensor:

@@ -18,7 +18,7 @@ __all__ = ["Diag"]
 
 
 class Diag(Posterior):
-    """W = M + S∘E: every entry has its own scale, none are correlated.
+    """W = M + S∘E: every entry has its own scale, and entries are uncorrelated.
 
     Example:
         >>> q = Diag(torch.zeros(2, 3), scale=0.5)

@@ -1,4 +1,4 @@
-"""K-Diag: one scale vector for each mode, W = M + diag(u) E diag(v)."""
+"""K-Diag: one scale vector per mode, W = M + diag(u) E diag(v)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["KDiag"]
 class KDiag(Posterior):
     """W = M + diag(u) E diag(v): a Kronecker product of diagonal covariances.
 
-    Tensors of any order have one scale vector for each mode.
+    Tensors of any order have one scale vector per mode.
     """
 
     def __init__(self, center: Tensor, scale: float) -> None:

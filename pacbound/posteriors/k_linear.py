@@ -20,15 +20,15 @@ from pacbound.products import full_precision
 
 __all__ = ["KLinear", "along_mode"]
 
-ROWS = 32  # coordinates: fibres of fewer are not worth being rows
+ROWS = 32  # coordinates: shorter fibres are not worth moving into rows
 
 
 class KLinear(Posterior):
     """W = M + A (S∘E) Bᵀ with A and B lower triangular, ones on their diagonals.
 
-    The unit triangles preserve volume, so log|det| = Σ log S, and both vanish from Diag when
-    their entries below the diagonal are zero, which is how they start. Tensors of any order
-    have one triangle for each mode; a mode of size 1 has none.
+    The unit triangular factors preserve volume, so log|det| = Σ log S. With zeros below the
+    diagonal, as at the start, both factors are the identity and the family is Diag. Tensors of any
+    order have one factor per mode; a mode of size 1 has none.
     """
 
     def __init__(self, center: Tensor, scale: float) -> None:
@@ -43,7 +43,7 @@ class KLinear(Posterior):
         return 2 * math.prod(shape) + sum(size**2 for size in shape if size > 1)
 
     def triangle(self, mode: int) -> Triangular | None:
-        """The map along a mode; None where its size is 1."""
+        """The map along a mode; None if its size is 1."""
         name = str(mode)
         if name not in self.triangles:
             return None
@@ -55,13 +55,13 @@ class KLinear(Posterior):
         noise = scaled(self.log_scale, standard_normal)
         out, into, *kernel = (*self.shape, 1, 1)[: max(self.mean.dim(), 2)]
         places = math.prod(kernel)
-        # Maps along different modes commute. Places of a kernel come first in memory, then the
-        # output channels: each map then acts on whole rows or columns of a matrix.
+        # Maps along different modes commute. The positions of a kernel come first in memory, then
+        # the output channels, so each map acts on whole rows or columns of a matrix.
         noise = noise.reshape(-1, out, into, places).movedim(-1, 0)  # (places, draws, out, in)
         within = [self.triangle(mode) for mode in range(2, self.mean.dim())]
         if matrices := [triangle.matrix() for triangle in within if triangle]:
             with full_precision(noise.device):
-                # As rows in memory, which makes the products of the backward pass far faster.
+                # Contiguous rows make the products of the backward pass far faster.
                 rows = noise.reshape(places, -1).contiguous()
                 mixed = reduce(torch.kron, matrices) @ rows
             noise = mixed.view(noise.shape)
@@ -75,7 +75,7 @@ class KLinear(Posterior):
         return self.log_scale.sum()
 
     def trace(self) -> Tensor:
-        # E‖L x‖² = Σ_j E x_j² Σ_i L_ij²: one vector for each mode, never the full product.
+        # E‖L x‖² = Σ_j E x_j² Σ_i L_ij²: one vector per mode, never the full product.
         triangles = [self.triangle(mode) for mode in range(self.mean.dim())]
         one = torch.ones_like(self.mean.flatten()[:1])
         first, *others = [triangle.column_squares() if triangle else one for triangle in triangles]
@@ -112,8 +112,8 @@ class KLinear(Posterior):
 def along_mode(flow: Flow, tensor: Tensor, mode: int) -> Tensor:
     """Apply a flow to every fibre of a tensor along one mode.
 
-    Where fibres are not rows in memory already, or are short, the mode comes first in memory: maps
-    of few coordinates are fastest that way round.
+    If fibres are not rows in memory, or are short, the mode is moved first in memory: maps of few
+    coordinates are fastest in this layout.
     """
     if tensor.stride(mode) == 1 and flow.size >= ROWS:
         rows = tensor.movedim(mode, -1)

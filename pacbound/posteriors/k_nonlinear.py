@@ -18,19 +18,19 @@ __all__ = ["KNonlinear"]
 
 
 class KNonlinear(KLinear):
-    """W = M + G(A (S∘E) Bᵀ), G applying a shift-only flow to the fibres of each mode in turn.
+    """W = M + G(A (S∘E) Bᵀ): G applies a shift-only flow to the fibres of each mode in turn.
 
-    The flows start as the identity, where it is K-Linear: as long as training leaves them there,
-    `active = False` lets it be treated as that. The unit of the flows, where tanh bends, is the
-    starting scale.
+    The flows start as the identity, so the family starts as K-Linear. While training leaves them
+    there, `active = False` allows treating it as K-Linear. The unit of the flows, where tanh bends,
+    is the initial scale.
 
     Arguments:
-        center: Where the mean starts: the prior's centre.
-        scale: The standard deviation that every entry starts with.
+        center: The initial mean: the prior's centre.
+        scale: The initial standard deviation of every entry.
         kind: "iaf" or "realnvp".
         hidden: The sizes of the hidden layers of each step's network.
-        steps: Nonlinear steps for each mode.
-        seed: What the hidden weights are drawn from.
+        steps: Nonlinear steps per mode.
+        seed: The seed of the hidden weights.
     """
 
     def __init__(
@@ -60,8 +60,8 @@ class KNonlinear(KLinear):
 
     @classmethod
     def least_numbers(cls, shape: Sequence[int], **options: Any) -> int:
-        # Each step has matrices from a side of a weight to the hidden units and back, in a coupling
-        # of a half of it.
+        # Each step has matrices from a mode of the weight to the hidden units and back. A coupling
+        # uses half of the mode.
         numbers = super().least_numbers(shape)
         for size in shape:
             sizes = [size // 2, *options["hidden"], size // 2]
@@ -96,10 +96,10 @@ class KNonlinear(KLinear):
         return noise
 
     def second_moment(self, center: Tensor) -> Tensor:
-        """That of the linear part exactly, and the difference that the last draw made.
+        """Exact for the linear part, plus the difference made by the last draw.
 
-        The difference has a small variance where the flow is close to linear, so its gradient is
-        far less noisy than that of ‖W − Θ0‖² itself.
+        The difference has a small variance if the flow is close to linear, so its gradient is far
+        less noisy than that of ‖W − Θ0‖² itself.
         """
         gaussian = super().second_moment(center)
         if not self.active or self._last is None:

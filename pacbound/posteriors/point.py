@@ -1,4 +1,4 @@
-"""Point: no noise at all, the ordinary network that others are compared with."""
+"""Point: no noise. The ordinary network, for comparison."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ __all__ = ["Point"]
 class Point(Posterior):
     """W = M. Its KL to a Gaussian prior is infinite, so no certificate can be issued.
 
-    Without the directions of noise, of which it has none, what is left of the KL is the usual L2
-    penalty ‖M − Θ0‖²/2λ.
+    It has no noise directions. The rest of the KL is the usual L2 penalty ‖M − Θ0‖²/2λ.
     """
 
     def __init__(self, center: Tensor, scale: float) -> None:

@@ -1,7 +1,7 @@
-"""The posteriors by name: what each can do, and where its class is.
+"""The posteriors by name: their capabilities, and the location of their classes.
 
-A new posterior is one new file and one line at the end of this one. Classes are imported when they
-are used, so that settings are read without torch.
+A new posterior is one new file and one line at the end of this one. Classes are imported on first
+use, so settings are read without torch.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["POSTERIORS", "Family", "PosteriorKind", "posterior_kind", "posterior_named", "register"]
 
-Family: TypeAlias = "Callable[[Tensor, float], Posterior]"  # of a centre and a starting scale
+Family: TypeAlias = "Callable[[Tensor, float], Posterior]"  # (centre, initial scale)
 
 
 @dataclass(frozen=True)
@@ -29,10 +29,10 @@ class PosteriorKind:
 
     Arguments:
         place: The class, or `package.module:class`.
-        has_noise: Whether weights vary at all. Without noise the KL to any prior is infinite.
+        has_noise: Whether weights vary. Without noise, the KL to any prior is infinite.
         has_exact_kl: Whether the KL has a closed form after training. Otherwise it is sampled.
-        starts_linear: Whether training has a first phase in which the law is still Gaussian
-            (`linear_epochs`), and a last one with a learning rate of its own.
+        starts_linear: Whether training has a first phase with a Gaussian law
+            (`linear_epochs`), and a last phase with its own learning rate.
         dense_modes: Whether it needs a square matrix for every mode of a tensor.
     """
 
@@ -57,19 +57,19 @@ POSTERIORS: dict[str, PosteriorKind] = {}
 
 
 def register(kind: PosteriorKind) -> None:
-    """Make a posterior known by its name."""
+    """Register a posterior by its name."""
     POSTERIORS[kind.name] = kind
 
 
 def posterior_kind(name: str) -> PosteriorKind:
-    """The posterior of that name, with its capabilities."""
+    """The posterior of this name, with its capabilities."""
     if name not in POSTERIORS:
         raise unknown_name("posterior", name, POSTERIORS)
     return POSTERIORS[name]
 
 
 def posterior_named(name: str, **options: Any) -> Family:
-    """What makes posteriors of that name; `options` describe the flows of those that have some."""
+    """The factory of posteriors of this name; `options` describe their flows, if any."""
     return posterior_kind(name).posterior.family(**options)
 
 

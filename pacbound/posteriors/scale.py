@@ -1,4 +1,4 @@
-"""Scales that are parameterised by their logarithms, with gradients in one pass over memory."""
+"""Scales parameterised by their logarithms, with gradients in one pass over memory."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["scaled", "variance"]
 
 
 def scaled(log_scale: Tensor, standard_normal: Tensor) -> Tensor:
-    """S∘E for S = exp(log_scale), and for one E or several along dimensions before its own."""
+    """S∘E for S = exp(log_scale), for one E or for several along leading dimensions."""
     noise: Tensor = _Scaled.apply(log_scale, standard_normal)  # type: ignore[no-untyped-call]
     return noise
 
@@ -23,7 +23,7 @@ def variance(log_scale: Tensor) -> Tensor:
 
 
 class _Scaled(torch.autograd.Function):
-    """The derivative of exp(s)·e by s is exp(s)·e itself, so nothing else is kept."""
+    """The derivative of exp(s)·e by s is exp(s)·e itself, so only the output is kept."""
 
     @staticmethod
     def forward(ctx: Any, log_scale: Tensor, normal: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""The deviation of a dense layer's outputs, with its gradient written out."""
+"""The standard deviation of a dense layer's outputs, with an explicit gradient."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def local_deviation(inputs: Tensor, weight_variance: Tensor) -> Tensor:
 
 
 class _LocalDeviation(torch.autograd.Function):
-    """Fewer passes over memory than automatic differentiation, and finite where x² V = 0."""
+    """Uses fewer passes over memory than autograd, and is finite where x² V = 0."""
 
     @staticmethod
     def forward(ctx: Any, inputs: Tensor, variance: Tensor) -> Tensor:
@@ -40,7 +40,7 @@ class _LocalDeviation(torch.autograd.Function):
         by_inputs = by_variance = None
         by_square = gradients[0] / (2 * deviation)
         if not torch.isfinite(by_square.sum()):
-            by_square.masked_fill_(deviation == 0, 0.0)  # inputs of zero: no noise, no slope
+            by_square.masked_fill_(deviation == 0, 0.0)  # zero inputs: no noise, no slope
         by_square = by_square.to(squares.dtype)
         if ctx.needs_input_grad[0]:
             by_inputs = (by_square @ aligned(variance)).to(inputs.dtype).mul_(inputs).mul_(2)

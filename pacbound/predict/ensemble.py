@@ -14,9 +14,9 @@ __all__ = ["Dense", "Ensemble", "Separate", "ensemble"]
 
 
 class Ensemble(ABC):
-    """Networks of one form with weights of their own, each used for all examples of a batch."""
+    """Networks of one architecture, each with its own weights, used on all examples of a batch."""
 
-    batch: int  # the examples to give at once: fast, and of bounded memory
+    batch: int  # examples per call: fast, and with limited memory
 
     @abstractmethod
     def __call__(self, inputs: Tensor) -> Tensor:
@@ -24,10 +24,10 @@ class Ensemble(ABC):
 
 
 class Dense(Ensemble):
-    """Dense layers with ReLU between them: all networks in one batched product for each layer.
+    """Dense layers with ReLU between them: one batched product per layer for all networks.
 
-    The first layer's inputs are the same for all networks, so its weights are stacked into one
-    matrix: a single product, of a good size even where each network has few hidden units.
+    The first layer has the same inputs in all networks, so its weights are stacked into one matrix:
+    a single product of a good size, even if each network has few hidden units.
     """
 
     batch = 2000
@@ -36,7 +36,7 @@ class Dense(Ensemble):
         names = [name for name, layer in module.named_children() if isinstance(layer, nn.Linear)]
         layers = dict(module.named_children())
         first = list(layers).index(names[0])
-        self.front = module[:first]  # what is done to the inputs before any weights
+        self.front = module[:first]  # the operations before any weights
         self.count = len(weights)
         self.layers: list[tuple[Tensor, Tensor] | None] = []  # None is a ReLU
         for name, layer in list(layers.items())[first:]:
@@ -51,7 +51,7 @@ class Dense(Ensemble):
 
     @classmethod
     def fits(cls, module: nn.Module) -> bool:
-        """Whether the module is a sequence that ends in dense layers and ReLUs alone."""
+        """Whether the module is a sequence that ends in dense layers and ReLUs only."""
         if not isinstance(module, nn.Sequential):
             return False
         kinds = [type(layer) for layer in module]
@@ -66,11 +66,11 @@ class Dense(Ensemble):
         assert first is not None
         weight, bias = first
         stacked = functional.linear(shared, weight.flatten(0, 1), bias.flatten())
-        # A view: the next product reads the rows of each network where they are.
+        # A view: the next product reads each network's rows in place.
         x = stacked.view(len(shared), self.count, -1).transpose(0, 1)
         for layer in rest:
             if layer is None:
-                x = x.relu_()  # in place: the memory was just written
+                x = x.relu_()  # in place: this memory is ours
             else:
                 weight, bias = layer
                 x = torch.baddbmm(bias[:, None], x, weight.mT)
@@ -80,10 +80,10 @@ class Dense(Ensemble):
 class Separate(Ensemble):
     """Any other module, one network after the other.
 
-    Convolutions stay so. On one core, the convolutions of 20 LeNet-5s as grouped convolutions took
-    1.4 times as long, for batches of 100 and of 250. Those of the recipe lenet-small took 0.75,
-    1.07 and 1.13 times as long for batches of 100, 250 and 500, and `torch.func.vmap`, which groups
-    them without channels last, was slower than grouping by hand there.
+    Convolutions are not grouped. On one core, grouping the convolutions of 20 LeNet-5s took 1.4
+    times as long, for batches of 100 and 250. Grouping those of the recipe lenet-small took 0.75,
+    1.07 and 1.13 times as long for batches of 100, 250 and 500. There `torch.func.vmap`, which
+    groups them without channels last, was slower than grouping by hand.
     """
 
     batch = 500
@@ -98,15 +98,15 @@ class Separate(Ensemble):
 
 
 def _fast(weight: Tensor) -> Tensor:
-    """Kernels with channels last, so that what follows has them too: pooling is far faster then.
+    """Kernels with channels last, so that later layers have them too: pooling is far faster then.
 
-    Not by `contiguous`, which finds a kernel of a single channel good as it is.
+    `contiguous` would not do: it leaves a kernel with a single channel unchanged.
     """
     return weight.clone(memory_format=torch.channels_last) if weight.dim() == 4 else weight
 
 
 def ensemble(module: nn.Module, weights: Sequence[Mapping[str, Tensor]]) -> Ensemble:
-    """The networks of the plain module with each of these state dicts."""
+    """The networks of the plain module, one for each of these state dicts."""
     if Dense.fits(module):
         assert isinstance(module, nn.Sequential)
         return Dense(module, weights)

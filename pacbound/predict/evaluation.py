@@ -1,4 +1,4 @@
-"""Every figure of merit of a prediction, in one place."""
+"""All metrics of a prediction."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ __all__ = ["Evaluation", "OutOfDistribution", "detection", "evaluate"]
 
 @dataclass(frozen=True)
 class OutOfDistribution:
-    """How well the entropies tell examples from elsewhere; 0.5 is guessing, 1 is perfect."""
+    """How well the entropies detect out-of-distribution examples; 0.5 is guessing, 1 is perfect."""
 
     data: str
     split: str
     examples: int
     auroc_total: float
     auroc_epistemic: float
-    entropy: dict[str, float]  # the means there
+    entropy: dict[str, float]  # the means on those examples
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Evaluation:
     out_of_distribution: OutOfDistribution | None = None
 
     def to_mapping(self) -> dict[str, Any]:
-        """As plain dictionaries, for JSON."""
+        """The metrics as plain dictionaries, for JSON."""
         return dataclasses.asdict(self)
 
 
@@ -76,7 +76,7 @@ def evaluate(prediction: Prediction, examples: Examples) -> Evaluation:
 
 
 def detection(inside: Prediction, outside: Prediction, other: Examples) -> OutOfDistribution:
-    """How well a large entropy says that an example is of the other data."""
+    """How well a large entropy indicates that an example is from the other data."""
     return OutOfDistribution(
         data=other.data,
         split=other.split,

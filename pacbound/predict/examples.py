@@ -1,4 +1,4 @@
-"""The examples of a data set that a prediction is made for."""
+"""The examples of a data set to predict."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SPLITS = ("test", "train")
 
 @dataclass(frozen=True, eq=False)
 class Examples:
-    """Raw inputs, their labels, and where they are from."""
+    """Raw inputs, their labels, and their origin."""
 
     inputs: NDArray[Any]
     labels: NDArray[np.int64]
@@ -27,7 +27,7 @@ class Examples:
 
 
 def examples_of(data: Dataset, split: str | None = None, limit: int | None = None) -> Examples:
-    """The examples of a split, by default of the test split if there is one; the first `limit`."""
+    """The first `limit` examples of a split; by default the test split, if there is one."""
     if split == "test" and data.test_labels is None:
         raise DataError(f"{data.name} has no test examples; use --split train")
     if split != "train" and data.test_inputs is not None and data.test_labels is not None:

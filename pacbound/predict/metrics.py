@@ -1,4 +1,4 @@
-"""Figures of merit of predicted probabilities: accuracy, likelihood, calibration, entropy.
+"""Metrics of predicted probabilities: accuracy, likelihood, calibration, entropy.
 
 Probabilities are (n, classes) and labels (n,).
 """
@@ -27,7 +27,7 @@ __all__ = [
 
 
 def is_correct(probabilities: NDArray[np.floating], labels: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Which rows have their label as the most probable class; of equal ones the first counts."""
+    """Whether the label is the most probable class in each row; the first one wins a tie."""
     correct: NDArray[np.bool_] = probabilities.argmax(1) == labels
     return correct
 
@@ -59,7 +59,7 @@ def brier_score(probabilities: NDArray[np.floating], labels: NDArray[np.int64]) 
     """The mean of Σ_k (p_k − 1[k = label])², in [0, 2].
 
     The sum over all classes, as in "Verification of forecasts expressed in terms of probability"
-    (Brier 1950); for two classes it is twice the score that looks at one of them.
+    (Brier 1950). For two classes it is twice the score of one class.
 
     Example:
         >>> brier_score(np.array([[1.0, 0.0], [1.0, 0.0]]), np.array([0, 1]))
@@ -69,7 +69,7 @@ def brier_score(probabilities: NDArray[np.floating], labels: NDArray[np.int64]) 
     return float(((probabilities - truth) ** 2).sum(1).mean())
 
 
-BINS = 15  # of equal width, the usual number
+BINS = 15  # the usual number, of equal width
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ def reliability(
     confidence = probabilities.max(1)
     correct = is_correct(probabilities, labels)
     edges = np.linspace(0, 1, bins + 1)
-    # searchsorted compares with the edges that are reported, so that both always agree.
+    # searchsorted compares with the reported edges, so both always agree.
     place = np.clip(np.searchsorted(edges, confidence, side="left") - 1, 0, bins - 1)
     result = []
     for number in range(bins):
@@ -144,7 +144,7 @@ class Entropies:
 
     total = H(mean of p), aleatoric = mean of H(p), epistemic = total − aleatoric: the mutual
     information between the label and the weights ("Weight Uncertainty and Active Learning",
-    Houlsby et al. 2011). The epistemic part is what networks drawn from q disagree about.
+    Houlsby et al. 2011). The epistemic part is the disagreement of networks drawn from q.
     """
 
     total: NDArray[np.float64]
@@ -155,7 +155,7 @@ class Entropies:
     def of(cls, mean: NDArray[np.float64], expected_entropy: NDArray[np.float64]) -> Entropies:
         """From the mean probabilities (n, classes) and the mean of the networks' entropies (n,)."""
         total = entropy(mean)
-        # By Jensen not negative; rounding may make it so.
+        # Non-negative by Jensen's inequality, except for rounding.
         return cls(total, expected_entropy, np.maximum(total - expected_entropy, 0.0))
 
     def means(self) -> dict[str, Any]:

@@ -26,13 +26,13 @@ from pacbound.training.networks import network_inputs
 
 __all__ = ["Prediction", "Predictor", "load_finished"]
 
-DRAWS = 20  # networks in memory at a time, or fewer
-WEIGHTS = 2**26  # so many of their weights in all
+DRAWS = 20  # the largest number of networks in memory
+WEIGHTS = 2**26  # the largest number of their weights
 
 
 @dataclass(frozen=True, eq=False)
 class Prediction:
-    """What S networks say of n examples."""
+    """The predictions of S networks for n examples."""
 
     probabilities: NDArray[np.float64]  # (n, classes), the mean over the networks
     entropies: Entropies
@@ -41,10 +41,10 @@ class Prediction:
 
 @dataclass(frozen=True)
 class Predictor:
-    """A posterior to draw networks from; the seed says which.
+    """A posterior to draw networks from, determined by the seed.
 
-    Network number k is a function of seed and k alone: more samples are more networks, not
-    others, and neither the examples nor the size of the chunks has an influence.
+    Network number k depends only on the seed and k: more samples add networks and do not change the
+    others. Neither the examples nor the chunk size has an influence.
     """
 
     settings: Settings
@@ -61,14 +61,14 @@ class Predictor:
         module: nn.Module | None = None,
         device: torch.device = torch.device("cpu"),  # noqa: B008 - it is immutable
     ) -> Predictor:
-        """The posterior of a finished checkpoint, for examples of a data set that fits it.
+        """The posterior of a finished checkpoint, for a data set of the right shape.
 
-        Networks are drawn on the CPU, the same for every device, and used on the device.
+        Networks are drawn on the CPU, so they are the same for every device.
         """
         checkpoint = load_finished(path)
         problem = posterior_of(checkpoint, data, allow_other_data=True, module=module)
         plain = problem.plain.eval()
-        # What is not drawn: the statistics of batch normalisation.
+        # These are not drawn: the statistics of batch normalisation.
         plain.load_state_dict(dict(problem.network.module.named_buffers()), strict=False)
         seed = derive("prediction", file_digest(path), data.sha256)
         return cls(checkpoint.settings, problem.network, plain.to(device), seed, device)
@@ -98,14 +98,14 @@ class Predictor:
         return Prediction(mean, Entropies.of(mean, (spread / samples).numpy()), samples)
 
     def sampled(self, inputs: NDArray[np.generic], samples: int) -> NDArray[np.float64]:
-        """The probabilities by each network, for a few raw inputs; (samples, n, classes)."""
+        """The probabilities given by each network, for a few raw inputs; (samples, n, classes)."""
         with torch.inference_mode():
             seen = network_inputs(self.settings, inputs).to(self.device)
             parts = [_probabilities(networks, seen) for networks, _ in self._networks(samples)]
         return torch.cat(parts).numpy()
 
     def _networks(self, samples: int) -> Iterator[tuple[Ensemble, int]]:
-        """So many networks, a few at a time."""
+        """Networks drawn from the posterior, a few at a time."""
         at_once = max(1, min(DRAWS, WEIGHTS // self.network.parameter_count()))
         for first in range(0, samples, at_once):
             numbers = range(first, min(first + at_once, samples))
@@ -118,12 +118,12 @@ class Predictor:
 
 
 def _probabilities(networks: Ensemble, inputs: Tensor) -> Tensor:
-    # In float64, where the least likely class still has a probability above zero.
+    # In float64, so that the least likely class still has a positive probability.
     return networks(inputs).cpu().double().softmax(2)
 
 
 def load_finished(path: Path) -> Checkpoint:
-    """A checkpoint whose training is over."""
+    """A checkpoint whose training has finished."""
     checkpoint = Checkpoint.load(path)
     if checkpoint.training is not None:
         raise CheckpointError(

@@ -1,4 +1,4 @@
-"""Who predicts: gibbs, draw, vote, fixed. Each file has its evidence, bound, terms and words.
+"""The predictors: gibbs, draw, vote, fixed. Each file has its evidence, bound, terms and words.
 
 A new predictor is one new file and one line here.
 """
@@ -18,17 +18,17 @@ PREDICTORS: dict[str, Predictor] = {}
 
 
 def register(predictor: Predictor) -> None:
-    """Make a predictor known by its name."""
+    """Register a predictor by its name."""
     PREDICTORS[predictor.name] = predictor
 
 
 def predictor_of(certificate: Certificate) -> Predictor:
-    """The predictor that a certificate speaks of."""
+    """The predictor that a certificate covers."""
     return PREDICTORS[certificate.predictor]
 
 
 def terms(certificate: Certificate, claim: Claim | None = None) -> list[Term]:
-    """Where the bound of a claim comes from; by default that of the first claim."""
+    """The terms of a claim's bound; by default of the first claim."""
     return predictor_of(certificate).terms(certificate, claim or certificate.claims[0])
 
 

@@ -1,12 +1,12 @@
-"""What a certificate speaks of, applied to inputs: predictions that its bounds cover.
+"""Apply the predictor of a certificate to inputs: predictions that its bounds cover.
 
 `draw` and `fixed` are one network each. `gibbs` draws a network for every input. A certificate of a
-vote speaks of the vote of all networks, which nobody can run. What is run is the vote of an odd
-number N ≥ 3 of networks that are drawn anew for every input. The same bounds hold for it: where it
-errs, K ≥ (N + 1)/2 of its N networks err. E K = N·R, with the risk R of one network, so by Markov's
-inequality its risk is at most 2N/(N + 1)·R. E K(K − 1) = N(N − 1)·T, with the risk T that two
-independent networks err at once, so it is at most 4N/(N + 1)·T. Both are below the factors 2 and 4
-of the certificate.
+vote covers the vote of all networks, which nobody can run. What is run is the vote of an odd number
+N ≥ 3 of networks, drawn anew for every input. The same bounds hold for it. Where it errs,
+K ≥ (N + 1)/2 of its N networks err. E K = N·R, where R is the risk of one network, so by Markov's
+inequality its risk is at most 2N/(N + 1)·R. E K(K − 1) = N(N − 1)·T, where T is the risk that two
+independent networks err together, so it is at most 4N/(N + 1)·T. Both factors are below the factors
+2 and 4 of the certificate.
 """
 
 from __future__ import annotations
@@ -39,22 +39,22 @@ from pacbound.training.problem import Problem
 
 __all__ = ["VOTERS", "Applied", "Observed", "observed", "predictions", "save_classes"]
 
-VOTERS = 25  # networks of a vote, for each input
+VOTERS = 25  # networks of a vote, per input
 ROWS = 2000  # inputs at a time
-WEIGHTS = 2**24  # drawn at a time, where every input needs weights of its own
+WEIGHTS = 2**24  # drawn at a time, when every input needs its own weights
 
 
 @dataclass(frozen=True, eq=False)
 class Applied:
-    """The class of every input, as the predictor of a certificate gives it."""
+    """The class of every input, given by the predictor of a certificate."""
 
     classes: NDArray[np.int64]  # (n,)
     predictor: str
-    networks: int  # that each input is shown to
-    shares: NDArray[np.float64] | None  # of a vote: how many of them gave the class, (n,)
+    networks: int  # per input
+    shares: NDArray[np.float64] | None  # in a vote: the share of networks for the class, (n,)
 
     def words(self) -> str:
-        """Who predicted, and why the certificate covers it."""
+        """Which predictor was used, and why the certificate covers it."""
         return PREDICTORS[self.predictor].applied.format(networks=self.networks)
 
 
@@ -69,14 +69,13 @@ def predictions(
 ) -> Applied:
     """Predict the classes of raw inputs with the predictor that a certificate covers.
 
-    The certificate is checked, and must be of this checkpoint. The data that it was made with are
-    not needed. Weights that are drawn follow from the digests and the inputs: the same call gives
-    the same classes.
+    The certificate is verified and must match this checkpoint. The training data are not needed.
+    Drawn weights follow from the digests and the inputs, so the same call gives the same classes.
 
     Arguments:
-        inputs: As they are in the data set; (n, …).
-        voters: Networks of a vote for each input, an odd number from 3; `VOTERS` by default.
-        module: The user's own network, where the checkpoint is of one.
+        inputs: Raw inputs, as in the data set; (n, …).
+        voters: Networks of a vote per input, an odd number from 3; `VOTERS` by default.
+        module: The user's own network, if the checkpoint is of one.
     """
     verdict = checker.verify(certificate.to_json().encode())
     if not verdict.accepted:
@@ -85,7 +84,7 @@ def predictions(
     _refuse(certificate)
     if not isinstance(checkpoint, Checkpoint):
         checkpoint = Checkpoint.load(checkpoint)
-    # Labels play no part. The classes are the certificate's: another number does not fit.
+    # Labels are not used. The classes are the certificate's: another number does not fit.
     labels = np.zeros(len(inputs), np.int64)
     examples = Dataset("the inputs", inputs, labels, None, None, certificate.data.classes)
     problem = posterior_of(checkpoint, examples, allow_other_data=True, module=module)
@@ -107,7 +106,7 @@ def _voters(certificate: Certificate, voters: int | None) -> int:
     if predictor_of(certificate).factor == 1:
         if voters is not None:
             raise SettingError(
-                f"the certificate is of a {certificate.predictor} predictor: nobody votes"
+                f"the certificate is of a {certificate.predictor} predictor, which has no voters"
             )
         return 1
     if voters is None:
@@ -120,12 +119,12 @@ def _voters(certificate: Certificate, voters: int | None) -> int:
 
 
 def _refuse(certificate: Certificate) -> None:
-    """What cannot be run from a checkpoint."""
+    """Refuse predictors that cannot be run from a checkpoint."""
     model = certificate.model
     if not predictor_of(certificate).has_posterior and model.source != "centre":
         raise SettingError(
-            f"the certificate is of a fixed predictor (source: {model.source}) that is in no "
-            "checkpoint: run that predictor itself"
+            f"the certificate is of a fixed predictor (source: {model.source}) that no "
+            "checkpoint contains: run that predictor itself"
         )
     if model.answer_above:
         raise SettingError("the certificate's predictor abstains, which cannot be run here yet")
@@ -136,7 +135,7 @@ def _digests(certificate: Certificate) -> tuple[str, str, str]:
 
 
 def _ensure_of(certificate: Certificate, checkpoint: Checkpoint, problem: Problem) -> None:
-    """Refuse a checkpoint of another posterior or prior than the certificate's."""
+    """Refuse a checkpoint whose posterior or prior differs from the certificate's."""
     if not predictor_of(certificate).has_posterior:
         agree = certificate.model.sha256 == problem.prior_sha256
     else:
@@ -149,7 +148,7 @@ def _ensure_of(certificate: Certificate, checkpoint: Checkpoint, problem: Proble
 
 
 def _one(certificate: Certificate, checkpoint: Checkpoint, problem: Problem) -> nn.Module:
-    """The network of a certificate that speaks of one."""
+    """The network of a certificate that covers a single network."""
     weights = problem.center
     if predictor_of(certificate).has_posterior:
         assert certificate.seeds is not None and certificate.seeds.draw is not None
@@ -160,8 +159,8 @@ def _one(certificate: Certificate, checkpoint: Checkpoint, problem: Problem) -> 
         ).weights
         if tensors_digest(weights) != certificate.evidence.weights_sha256:
             raise CheckpointError(
-                "the network that is drawn here has other weights than the certificate's: rounding "
-                "differs between machines; use the one that was exported with it"
+                "the network drawn here has other weights than the certificate's, because rounding "
+                "differs between machines; use the network that was exported with it"
             )
     problem.plain.load_state_dict(weights)
     return problem.plain
@@ -183,7 +182,10 @@ def _votes(
     seed: str,
     report: Report,
 ) -> NDArray[np.int64]:
-    """How many networks give each class to each input, (n, classes); no network sees two inputs."""
+    """The number of networks that give each class to each input, (n, classes).
+
+    No network sees two inputs.
+    """
     rows = ROWS
     if network.draws_per_example():
         network.recall()
@@ -196,7 +198,7 @@ def _votes(
         part = inputs[first : first + rows]
         for voter in range(voters):
             source = Noise(derive("voters", seed, first, voter))
-            # As many draws as rows: where weights are drawn, each row has weights of its own.
+            # As many draws as rows: if weights are drawn, each row has its own.
             given = network(part, source, len(part)).argmax(1, keepdim=True)
             counts[first : first + rows].scatter_add_(1, given, one.expand(len(part), 1))
             done += len(part)
@@ -205,7 +207,7 @@ def _votes(
 
 
 def save_classes(path: Path, applied: Applied, labels: NDArray[np.int64]) -> None:
-    """Write `classes`, `labels` and, of a vote, `shares` as an `.npz` file."""
+    """Write `classes`, `labels` and, for a vote, `shares` as an `.npz` file."""
     arrays: dict[str, NDArray[Any]] = {"classes": applied.classes, "labels": labels}
     if applied.shares is not None:
         arrays["shares"] = applied.shares
@@ -214,7 +216,7 @@ def save_classes(path: Path, applied: Applied, labels: NDArray[np.int64]) -> Non
 
 @dataclass(frozen=True)
 class Observed:
-    """A claim, and what was seen of it on labelled examples."""
+    """A claim, and its observed errors on labelled examples."""
 
     claim: Claim
     examples: int
@@ -233,7 +235,7 @@ class Observed:
 def observed(
     claims: Sequence[Claim], applied: Applied, labels: NDArray[np.int64]
 ) -> list[Observed]:
-    """The errors that each claim on errors speaks of; groups and costs are not known here."""
+    """The observed errors for each claim on errors; groups and costs are not known here."""
     if len(labels) != len(applied.classes):
         raise DataError(f"{len(labels)} labels are given for {len(applied.classes)} predictions")
     wrong = applied.classes != labels

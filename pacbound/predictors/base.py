@@ -1,4 +1,4 @@
-"""What a predictor can be certified for, and by what."""
+"""The interface of a predictor: what can be certified for it, and how."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ __all__ = ["Observed", "Offer", "Paid", "Predictor", "Situation", "Term", "facto
 
 @dataclass(frozen=True)
 class Paid:
-    """What every claim of a certificate pays, in nats as the certificate shows them."""
+    """The costs shared by all claims of a certificate, in nats as the certificate shows them."""
 
     evidence: Decimal
     code: Decimal
@@ -44,7 +44,7 @@ class Paid:
     validation: Validation | None = None
 
     def given(self, claim: Claim, networks: int = 1, factor: int = 1) -> Given:
-        """What the bound of a claim follows from, as decimals."""
+        """The inputs of a claim's bound, as decimals."""
         seen = self.validation
         return Given(
             risk=claim.mean if claim.limit is None else claim.limit,
@@ -64,23 +64,23 @@ class Term:
     """One step from the empirical risk to the bound."""
 
     name: str
-    amount: str  # in its own unit
-    adds: float  # to the bound, after the steps before it
+    amount: str  # with its unit
+    adds: float  # to the bound, after the previous steps
     total: float  # the bound so far
 
 
 @dataclass(frozen=True)
 class Situation:
-    """What is fixed before anything is sampled or counted."""
+    """Everything that is fixed before anything is sampled or counted."""
 
     problem: Problem
     grouping: str
-    train: Examples  # the counted ones, as the network sees them
+    train: Examples  # the counted examples, as the network sees them
     test: Examples | None
     claims: tuple[Asked, ...]
     shares: Shares
     certificates: Any  # F, an interval
-    seed: Callable[[str], str]  # by its purpose
+    seed: Callable[[str], str]  # by purpose
     draws: int
     weights: int
     samples: int
@@ -92,27 +92,27 @@ class Situation:
 
 @dataclass(frozen=True)
 class Observed:
-    """What was sampled or counted: claims without their limits and bounds, and the evidence."""
+    """The result of sampling or counting: claims without limits and bounds, and the evidence."""
 
     claims: tuple[Claim, ...]
     evidence: Evidence | None = None
     variances: tuple[Variance, ...] = ()
     seeds: Seeds | None = None
     held_out: tuple[int, int] | None = None  # errors, examples
-    network: nn.Module | None = None  # the one that was counted
+    network: nn.Module | None = None  # the network whose errors were counted
 
 
 @dataclass(frozen=True)
 class Offer:
-    """What a certificate of a predictor would follow from, where another one was certified.
+    """The expected figures of a predictor's certificate, when another one was certified.
 
     Arguments:
         change: The predictor, in words.
         risk: Its mean loss on the counted examples, as far as the other certificate tells.
-        share: Of δ, for the inequality.
+        share: The share of δ for the inequality.
         divergence, code: In nats.
-        assumes: What is taken for granted, in words.
-        is_same_event: Both hold at once, so that nothing is chosen or paid for.
+        assumes: The assumptions, in words.
+        is_same_event: Both hold on the same event, so nothing is chosen or paid for.
     """
 
     change: str
@@ -131,30 +131,30 @@ def _none(certificate: Certificate, claim: Claim, other: Predictor) -> Offer | N
 
 @dataclass(frozen=True)
 class Predictor:
-    """A kind of predictor, with what its certificates say and how.
+    """A kind of predictor, and the content of its certificates.
 
     Arguments:
         title: What it is, in a few words.
-        options: Those of `pacbound certify` that select it.
+        options: The options of `pacbound certify` that select it.
         over, who: Words of the sentence.
-        not_claimed: What a certificate of it is not about, though one might use it so.
-        applied: Who made predictions, and why the certificate covers them; {networks} is how many
-            networks each input was shown to.
-        divergence: The name of the nats that its distance from the prior takes.
-        subjects: For each loss, of whom it can be claimed.
+        not_claimed: What its certificate does not claim, although a reader might think so.
+        applied: Which predictor was used, and why the certificate covers it; {networks} is the
+            number of networks per input.
+        divergence: The name of its divergence from the prior, in nats.
+        subjects: For each loss, the subjects that can be claimed.
         about: Whose risk its inequalities bound, in the words of `bounds.inequality`.
-        rule: The inequality that is used unless another was selected beforehand.
+        rule: The inequality used unless another was chosen beforehand.
         observe: Samples or counts.
         bound: The bound of a claim with its counts and limit.
-        terms: Where a claim's bound comes from.
-        sampled: Whether its empirical risk is estimated by Monte Carlo, or counted.
-        offer: What its certificate would follow from, where another predictor was certified.
-        factor, networks: A vote's bound is so many times that of so many networks.
+        terms: The terms of a claim's bound.
+        sampled: Whether its empirical risk is estimated by Monte Carlo. Otherwise it is counted.
+        offer: The expected figures of its certificate, when another predictor was certified.
+        factor, networks: A vote's bound is `factor` times the bound for `networks` networks.
         held_out: Whether its errors on a test set can be counted.
-        has_posterior: Whether it is made of networks of a posterior.
-        needs_learned_prior: Whether it is a part of a learned prior.
+        has_posterior: Whether it consists of networks of a posterior.
+        needs_learned_prior: Whether it is part of a learned prior.
         exports_network: Whether it is one network that can be written to a file.
-        is_default: Whether it is certified unless another is asked for.
+        is_default: Whether it is the default.
     """
 
     name: str
@@ -183,11 +183,11 @@ class Predictor:
 
     @property
     def inequalities(self) -> dict[str, Inequality]:
-        """Those that bound its risk, by name."""
+        """The inequalities that bound its risk, by name."""
         return inequalities(self.about)
 
 
 def factor_of(ledger: Ledger) -> Any:
-    """F: by how much the certificates to choose from divide shares of δ; in `precise`."""
+    """F: the factor by which the available certificates divide shares of δ; in `precise`."""
     entry = ledger.certificates
     return codes.certificates_factor(entry.counted, entry.number, exact(1))

@@ -1,14 +1,14 @@
-"""How the failure probability δ is spent: on claims, and on the Monte Carlo limits of each.
+"""The allocation of the failure probability δ: to claims, and to the Monte Carlo limits of each.
 
 The rule, fixed before anything is sampled or counted:
 
 - A sampled KL takes a seventh of δ, once.
-- Of the rest the first claim has a half and the others share the other half evenly; a single claim
-  has all of it.
+- Of the rest, the first claim gets a half and the others share the other half evenly; a single
+  claim gets all of it.
 - A sampled predictor spends 2/7 of a claim's part on its Monte Carlo limit (1/6 with a sampled KL).
 
-So δ = 0.035 is 0.025 + 0.01, or 0.025 + 0.005 + 0.005. Parts are rounded down to 3 digits, and what
-is left over goes to the first claim: all shares are decimals that add up to δ exactly.
+So δ = 0.035 is 0.025 + 0.01, or 0.025 + 0.005 + 0.005. Parts are rounded down to 3 digits, and the
+remainder goes to the first claim: all shares are decimals that add up to δ exactly.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __all__ = ["ClaimShare", "Shares", "divide", "parse_delta"]
 
 @dataclass(frozen=True)
 class ClaimShare:
-    """Of one claim: for the inequality, and for the Monte Carlo limit where there is one."""
+    """The shares of one claim: for the inequality, and for the Monte Carlo limit, if any."""
 
     delta: Decimal
     risk: Decimal | None
@@ -46,7 +46,7 @@ class Shares:
 
 
 def parse_delta(text: str) -> Decimal:
-    """δ as the user wrote it, without going through a binary float."""
+    """δ as the user wrote it, without conversion to a binary float."""
     try:
         delta = Decimal(text)
     except InvalidOperation as error:
@@ -59,11 +59,11 @@ def parse_delta(text: str) -> Decimal:
 
 
 def divide(delta: Decimal, claims: int, sampled: bool, sampled_kl: bool) -> Shares:
-    """The shares of so many claims, by the rule above.
+    """The shares for a number of claims, by the rule above.
 
     Arguments:
         sampled: Whether the empirical risks are Monte Carlo estimates.
-        sampled_kl: Whether the KL is one too.
+        sampled_kl: Whether the KL is a Monte Carlo estimate too.
     """
     with localcontext() as context:
         context.prec = 60

@@ -1,4 +1,4 @@
-"""Monte Carlo work in independent chunks: done somewhere, kept, and told of."""
+"""Monte Carlo work in independent chunks: computed by an engine, kept, and reported."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pacbound.workers.kept import Kept
 
 __all__ = ["ALONE", "Report", "Sampler", "silent"]
 
-# Called with what is being done, the chunks done, and the chunks in all.
+# Called with a description, the number of finished chunks, and the number of chunks.
 Report = Callable[[str, int, int], None]
 
 
@@ -23,14 +23,14 @@ def silent(what: str, done: int, total: int) -> None:
 
 @dataclass(frozen=True)
 class Sampler:
-    """Where chunks are done, who is told of them, and where those that are done are kept."""
+    """The engine for chunks, their progress report, and the store of finished ones."""
 
     engine: Engine = field(default_factory=Here)
     report: Report = silent
     kept: Kept | None = None
 
     def results(self, what: str, work: Work) -> list[Any]:
-        """The results of chunk 0, 1, …, in that order, whoever did them."""
+        """The results of chunk 0, 1, …, in that order, whichever worker computed them."""
         done = self._continued(work)
         missing = [number for number in range(work.chunks) if number not in done]
         self.report(what, len(done), work.chunks)
@@ -43,10 +43,10 @@ class Sampler:
         return [done[number] for number in range(work.chunks)]
 
     def _continued(self, work: Work) -> dict[int, Any]:
-        """What was kept, if a part of it, done again, comes out the same.
+        """The kept results, if recomputing a part of them gives the same values.
 
-        A user's own network may have been edited since, and a library exchanged: neither is in the
-        identity, and a certificate of two networks would be of none.
+        A user's own network may have been edited since, or a library replaced. The identity covers
+        neither, and mixed results would belong to no network.
         """
         if self.kept is None:
             return {}
@@ -60,4 +60,4 @@ class Sampler:
         return done
 
 
-ALONE = Sampler()  # in this process, silently
+ALONE = Sampler()  # in this process, without reports

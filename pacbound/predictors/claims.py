@@ -1,4 +1,4 @@
-"""What a certificate is asked to claim: subjects, losses, and which examples belong to each."""
+"""The claims requested for a certificate: subjects, losses, and their examples."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from pacbound.printable import recordable
 
 __all__ = ["CLAIMS", "Asked", "Costs", "Wanted", "asked", "read_costs", "read_groups"]
 
-# What can be asked for, and the subject that it stands for.
+# The names of claims, and their subjects.
 CLAIMS = {"overall": "all", "per-class": "true-class", "predicted-class": "predicted-class"}
-DECIMALS = 6  # of a cost
+DECIMALS = 6  # decimals of a cost
 
 
 @dataclass(frozen=True)
@@ -48,18 +48,18 @@ class Costs:
 
     @cached_property
     def units(self) -> NDArray[np.int64]:
-        """The costs as whole numbers of `10**-DECIMALS`, so that sums are exact."""
+        """The costs as integer multiples of `10**-DECIMALS`, so that sums are exact."""
         return np.array([[int(c.scaleb(DECIMALS)) for c in row] for row in self.matrix], np.int64)
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """Which claims a user wants.
+    """The claims that a user wants.
 
     Arguments:
         claims: Names of `CLAIMS`.
         groups: The group of each training example, in the order of the data; empty for none.
-        costs: A claim on the mean cost over all inputs is added for it.
+        costs: Adds a claim on the mean cost over all inputs.
     """
 
     claims: tuple[str, ...] = ("overall",)
@@ -71,7 +71,7 @@ class Wanted:
             if name not in CLAIMS:
                 raise unknown_name("claim", name, CLAIMS)
         if not (self.claims or self.groups or self.costs):
-            raise SettingError("nothing is to be claimed: give --claims, --groups or --cost")
+            raise SettingError("no claims are requested: give --claims, --groups or --cost")
         for group in set(self.groups):
             if not 1 <= len(group) <= 60 or not group.isprintable() or set(group) & set("“”"):
                 raise SettingError(
@@ -83,8 +83,8 @@ class Wanted:
 class Asked:
     """One claim before anything is counted.
 
-    `members` are the places of its examples among the counted ones. For a predicted class they
-    depend on the predictor, and are None.
+    `members` are the indices of its examples among the counted ones. For a predicted class they
+    depend on the predictor and are None.
     """
 
     subject: str
@@ -117,13 +117,13 @@ class Asked:
 def asked(
     wanted: Wanted, labels: NDArray[np.int64], classes: int, groups: Sequence[str]
 ) -> list[Asked]:
-    """The claims on counted examples, in the order of the format.
+    """The claims on the counted examples, in the order of the format.
 
     A class or group without counted examples has no claim.
 
     Arguments:
-        labels: Of the counted examples.
-        groups: Of the counted examples; empty if no groups are wanted.
+        labels: The labels of the counted examples.
+        groups: The groups of the counted examples; empty if no groups are wanted.
     """
     everyone = np.arange(len(labels))
     found = []
@@ -154,7 +154,7 @@ def asked(
 
 
 def read_costs(path: Path) -> Costs:
-    """A cost matrix from a CSV file without a header: a row for each true class."""
+    """A cost matrix from a CSV file without a header: one row per true class."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as stream:
             rows = [[Decimal(cell.strip()) for cell in row] for row in csv.reader(stream) if row]
@@ -162,7 +162,7 @@ def read_costs(path: Path) -> Costs:
         raise FileError(f"cannot read the costs in {path}: {error}") from error
     except InvalidOperation as error:
         raise SettingError(
-            f"{path} must have numbers alone: costs by true and predicted class"
+            f"{path} must contain only numbers: costs by true and predicted class"
         ) from error
     return Costs(recordable(path.stem, 60), tuple(map(tuple, rows)))
 
@@ -172,7 +172,7 @@ def read_groups(source: str, data: str) -> tuple[str, ...]:
 
     Arguments:
         source: The .npy file, or the name of a column.
-        data: The CSV file of the data, where it is a column.
+        data: The CSV file of the data, if the groups are a column.
     """
     if source.endswith(".npy"):
         try:
@@ -187,7 +187,7 @@ def read_groups(source: str, data: str) -> tuple[str, ...]:
     path = Path(data)
     if path.suffix != ".csv" or not path.is_file():
         raise SettingError(
-            f"--groups {source}: the data is no CSV file; give the groups as FILE.npy"
+            f"--groups {source}: the data is not a CSV file; give the groups as FILE.npy"
         )
     with path.open(encoding="utf-8-sig", newline="") as stream:
         rows = csv.DictReader(stream, skipinitialspace=True)

@@ -1,4 +1,4 @@
-"""From counts to the certificate: every figure from the figures that it shows, then the check."""
+"""From counts to the certificate: compute every figure from the shown figures, then check."""
 
 from __future__ import annotations
 
@@ -58,17 +58,15 @@ def new_ledger(
     certificates: int = 1,
     place: int | None = None,
 ) -> Ledger:
-    """The ledger of a recipe's and a user's candidates and looks.
+    """The ledger of the candidates and looks of a recipe and a user.
 
     Arguments:
-        recipe: Its candidates and looks.
-        certificates: How many there are to choose from, declared before the first was made.
-        place: This one's place in the order of making, where no number was declared.
+        recipe: The recipe's candidates and looks.
+        certificates: The number of certificates to choose from, declared before the first was made.
+        place: The position of this certificate in order of making, if no number was declared.
     """
     if place is not None and certificates != 1:
-        raise SettingError(
-            "give the number of certificates, or the place of this one, but not both"
-        )
+        raise SettingError("give the number of certificates or the place of this one, not both")
     first = 1 if place is None else place
     for name, value, least, most in (
         ("candidates", candidates, 1, 10**9),
@@ -88,7 +86,7 @@ def new_ledger(
 
 
 def new_made(command: str = "", **changes: Any) -> Made:
-    """How a certificate is being made, now and here."""
+    """How the certificate is made, on this machine."""
     made = Made(
         date=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         command=command[:2000],
@@ -103,7 +101,7 @@ def new_made(command: str = "", **changes: Any) -> Made:
 
 
 def ensure_claimable(predictor: Predictor, claims: Sequence[Any]) -> None:
-    """Refuse subjects and losses that do not hold for a predictor."""
+    """Refuse subjects and losses that a predictor does not support."""
     for claim in claims:
         if claim.subject not in predictor.subjects.get(claim.loss, ()):
             what = "costs" if claim.loss == "cost" else f"the error given the {claim.subject}"
@@ -114,7 +112,7 @@ def ensure_claimable(predictor: Predictor, claims: Sequence[Any]) -> None:
 
 
 def ensure_inequality(predictor: Predictor, inequality: str) -> None:
-    """Refuse an inequality that does not hold for a predictor."""
+    """Refuse an inequality that is not valid for a predictor."""
     valid = [name for name, each in predictor.inequalities.items() if each.is_selectable]
     if inequality and inequality not in valid:
         if any(name == inequality for _, name in INEQUALITIES):
@@ -126,13 +124,13 @@ def ensure_inequality(predictor: Predictor, inequality: str) -> None:
 
 
 def ensure_seen_is_paid(seen: bool, ledger: Ledger) -> None:
-    """Refuse an inequality that was selected among several that were seen, at the price of one.
+    """Refuse an inequality chosen among several seen bounds without paying for the choice.
 
-    Also where the selected one is that of the rule: it was kept because of what was seen.
+    This includes the default inequality: it was kept because of what was seen.
     """
     if seen and ledger.user.candidates < 2:
         raise SettingError(
-            "an inequality that was selected after both were seen is a further candidate: declare "
+            "an inequality chosen after both bounds were seen is a further candidate: declare "
             "--candidates 2 or more"
         )
 
@@ -149,11 +147,11 @@ def conclude(
     seen: bool = False,
     made: Made | None = None,
 ) -> Certificate:
-    """The certificate of what was observed, as the checker accepts it.
+    """The certificate of the observations, as the checker accepts it.
 
     Arguments:
-        inequality: Another than that of the rule, selected before anything was sampled.
-        seen: It was selected after both were seen; the ledger then declares them as candidates.
+        inequality: An inequality other than the default, chosen before anything was sampled.
+        seen: It was chosen after both bounds were seen; the ledger then declares the candidates.
     """
     ensure_inequality(predictor, inequality)
     ruled = predictor.rule(prior)
@@ -161,7 +159,7 @@ def conclude(
     validated = prior.validation is not None and prior.validation.examples > 0
     if predictor.inequalities[chosen].needs_validation and not validated:
         raise SettingError(
-            f"inequality {chosen} needs a prior with a validation part: it fixes its λ"
+            f"inequality {chosen} needs a prior with a validation part, which fixes its λ"
         )
     selected = "rule" if chosen == ruled else "candidate" if seen else "beforehand"
     ensure_seen_is_paid(seen, ledger)
@@ -207,7 +205,7 @@ def conclude(
 
 
 def _unknown(certificate: Certificate) -> str:
-    """What was registered by a user, and is on no list of the format."""
+    """Names registered by a user that are on no list of the format."""
     model, bound = certificate.model, certificate.bound
     lists: tuple[tuple[str, str | None, Sequence[str]], ...] = (
         ("predictor", certificate.predictor, PREDICTORS),
@@ -220,7 +218,7 @@ def _unknown(certificate: Certificate) -> str:
 
 
 def _recordable_made(made: Made) -> Made:
-    """With names of files and settings as they may be recorded."""
+    """The same, with names of files and settings made recordable."""
 
     def shown(value: Any) -> Any:
         if isinstance(value, str):
@@ -251,7 +249,7 @@ def _also(
     factor: Any,
     validated: bool,
 ) -> tuple[Also, ...]:
-    """What other inequalities would say of the first claim, and the test set."""
+    """The values of other inequalities for the first claim, and the test set."""
     found = [
         Also(kind="inequality", name=name, value=predictor.bound(paid, claim, name))
         for name, inequality in predictor.inequalities.items()

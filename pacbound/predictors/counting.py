@@ -1,4 +1,4 @@
-"""Claims of predictors whose errors are counted: what one network did on every counted example."""
+"""Claims of predictors with counted errors: one network on every counted example."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ def _present(
 ) -> list[tuple[Asked, ClaimShare]]:
     """The claims with at least one example, and their shares of δ.
 
-    A class that is never predicted has no claim; the other predicted classes have its share. For
-    one predictor the members of each predicted class are independent draws given which examples
-    belong to it, so the shares inside this family may follow from that.
+    A class that is never predicted has no claim. The other predicted classes get its share. For one
+    predictor, the members of each predicted class are independent draws given which examples
+    belong to it, so the shares inside this family may depend on that.
     """
     pairs = list(zip(claims, shares, strict=True))
     found = [(asked, share) for asked, share in pairs if len(_members(asked, possible))]
@@ -55,9 +55,9 @@ def counted_claims(
     """The claims with their counts.
 
     Arguments:
-        wrong: Which examples are not surely right, (n,).
-        possible: Which classes each example may be predicted as, (n, classes): more than one for
-            a near tie, which counts as an error and as a member of every tied class.
+        wrong: Which examples are not certainly right, (n,).
+        possible: The classes that each example may be predicted as, (n, classes). There are several
+            in a near tie, which counts as an error and as a member of every tied class.
     """
     drafts = []
     for asked, share in _present(claims, shares, possible):
@@ -66,7 +66,7 @@ def counted_claims(
             draft = asked.draft(len(members), share.delta, errors=int(wrong[members].sum()))
         else:
             costs = np.where(possible[members], asked.costs.units[labels[members]], 0).max(1)
-            # Where nothing is predicted, the most that any class would cost.
+            # If nothing is predicted: the largest cost of any class.
             nothing = ~possible[members].any(1)
             costs[nothing] = asked.costs.units[labels[members][nothing]].max(1)
             total = Decimal(int(costs.sum())).scaleb(-DECIMALS)

@@ -25,25 +25,25 @@ CHUNK = 10  # samples that share one derived seed
 
 @dataclass(frozen=True)
 class ExactPrimitives:
-    """What the KL of the layers that share a prior variance is computed from."""
+    """The primitives of the KL for the layers that share a prior variance."""
 
     layers: tuple[str, ...]
     parameters: int
-    trace: float  # at least the trace of the covariance
-    distance_sq: float  # at least ‖M − Θ0‖²
-    log_det: float  # at most log|det|
+    trace: float  # upper bound of the trace of the covariance
+    distance_sq: float  # upper bound of ‖M − Θ0‖²
+    log_det: float  # lower bound of log|det|
 
 
 @dataclass(frozen=True)
 class SampledPrimitives:
-    """The same where the second moment is sampled."""
+    """The same for a sampled second moment."""
 
     layers: tuple[str, ...]
     parameters: int
-    mean_square: float  # at least the mean of ‖W − Θ0‖² over the samples
-    lipschitz: float  # at least the Lipschitz constant of E ↦ W
-    offset: float  # at least ‖W(0) − Θ0‖
-    log_det: float  # at most log|det|
+    mean_square: float  # upper bound of the mean of ‖W − Θ0‖² over the samples
+    lipschitz: float  # upper bound of the Lipschitz constant of E ↦ W
+    offset: float  # upper bound of ‖W(0) − Θ0‖
+    log_det: float  # lower bound of log|det|
 
 
 @torch.no_grad()
@@ -124,7 +124,7 @@ def sampled_primitives(
 
 
 def _squared_distance(members: list[tuple[Posterior, Tensor]], source: Noise | None) -> float:
-    """‖W − Θ0‖² for one draw; for E = 0 without a source."""
+    """‖W − Θ0‖² for one draw; for E = 0 if there is no source."""
     total = 0.0
     for q, part in members:
         if source is None:

@@ -1,7 +1,7 @@
-"""One network, drawn once from the posterior with a seed that follows from the digests.
+"""One network, drawn once from the posterior with a seed derived from the digests.
 
-Its errors on the counted examples are counted; ln(dq/dp) at the drawn weights stands for the KL. No
-share of δ goes to Monte Carlo.
+Its errors on the counted examples are counted. ln(dq/dp) at the drawn weights replaces the KL.
+Monte Carlo needs no share of δ.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = ["DRAW", "bound", "not_claimed", "observe", "offer", "rule", "terms"]
 
 
 def rule(prior: Prior) -> str:
-    """The binomial form around a prior near the posterior; else ln dq/dp may be thousands."""
+    """The binomial form for a prior near the posterior; otherwise ln dq/dp may be thousands."""
     return "density" if PRIORS[prior.kind].is_free_of_data else "binomial"
 
 
@@ -29,7 +29,7 @@ def bound(paid: Paid, claim: Claim, inequality: str) -> Decimal:
 
 
 def terms(certificate: Certificate, claim: Claim) -> list[Term]:
-    """The risk of the drawn network, then what density ratio, code, ledger and confidence add."""
+    """The risk of the drawn network, then the terms of density ratio, code, ledger, confidence."""
     given = shown(certificate, claim)
     parts = [("ln dq/dp of the draw", given.divergence), *code_parts(certificate)]
     inequality = inequalities(ONE)[certificate.bound.inequality]
@@ -37,7 +37,7 @@ def terms(certificate: Certificate, claim: Claim) -> list[Term]:
 
 
 def not_claimed(certificate: Certificate) -> list[str]:
-    """Networks that are not the drawn one."""
+    """Networks other than the drawn one."""
     return [
         "Any other network: not another draw, the mean of the weights or an ensemble, and not "
         "this one after pruning, quantising or further training. Its weights have a digest.",
@@ -45,7 +45,7 @@ def not_claimed(certificate: Certificate) -> list[str]:
 
 
 def offer(certificate: Certificate, claim: Claim, other: Predictor) -> Offer | None:
-    """One network, where the mean over all of them was certified."""
+    """One network, when the mean over all networks was certified."""
     evidence = certificate.evidence
     if not other.sampled or other.networks > 1 or evidence is None:
         return None

@@ -1,4 +1,4 @@
-"""One network drawn from the posterior: its weights, and ln(dq/dp) there."""
+"""One network drawn from the posterior: its weights and its ln(dq/dp)."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ __all__ = ["Drawn", "DrawnPrimitives", "draw_network"]
 
 @dataclass(frozen=True)
 class DrawnPrimitives:
-    """What ln(dq/dp) of the layers that share a prior variance is computed from."""
+    """The primitives of ln(dq/dp) for the layers that share a prior variance."""
 
     layers: tuple[str, ...]
     parameters: int
-    distance_sq: float  # at least ‖w − Θ0‖²
-    noise_sq: float  # at most ‖ε‖²
-    log_det: float  # at most log|det|
+    distance_sq: float  # upper bound of ‖w − Θ0‖²
+    noise_sq: float  # lower bound of ‖ε‖²
+    log_det: float  # lower bound of log|det|
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ def draw_network(
     """Draw the weights w in float64 and round them to float32.
 
     The densities are those at w itself. The network with the rounded weights is a function of w,
-    so a bound on the error of what w was made into is a bound on its error.
+    so a bound for the function of w is a bound on this network's error.
     """
     precise = copy.deepcopy(network).double()
     source = Noise(derive("drawn weights", seed))

@@ -1,4 +1,4 @@
-"""From sums over weights to the evidence of a certificate: prior variances and the divergence."""
+"""From sums over weights to a certificate's evidence: prior variances and the divergence."""
 
 from __future__ import annotations
 
@@ -51,9 +51,9 @@ def exact_kl(
 def drawn(
     primitives: Sequence[DrawnPrimitives], weights_sha256: str, fixed: Fixed = None
 ) -> tuple[tuple[Variance, ...], Evidence]:
-    """The prior variances and ln(dq/dp) at the drawn weights, negative or not.
+    """The prior variances and ln(dq/dp) at the drawn weights, which may be negative.
 
-    A union bound over the grid holds for one draw too, so a variance is chosen after it.
+    A union bound over the grid also holds for one draw, so a variance may be chosen after it.
     """
     groups = tuple(
         Group(
@@ -91,11 +91,11 @@ def sampled_kl(
 ) -> tuple[tuple[Variance, ...], Evidence]:
     """The prior variances and the KL from samples.
 
-    A group's limit of its second moment does not depend on its variance, so the variance may be
-    chosen after the samples were drawn, at the price of its index alone.
+    The limit of a group's second moment does not depend on its prior variance. So the variance may
+    be chosen after the samples were drawn, at the price of its index alone.
 
     Arguments:
-        factor: The certificates to choose from, which divide δ; an interval.
+        factor: The factor F by which available certificates divide δ; an interval.
     """
     groups = tuple(
         Group(
@@ -119,7 +119,7 @@ def sampled_kl(
 
 
 def tail_nats(evidence: Evidence, variances: Sequence[Variance], factor: Any, tail: str) -> Decimal:
-    """The sampled KL with a tail of choice."""
+    """The sampled KL with the chosen tail bound."""
     assert evidence.samples is not None and evidence.delta_kl is not None
     sizes = [place.parameters for place in variances]
     with precise():

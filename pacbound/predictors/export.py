@@ -1,9 +1,9 @@
-"""The drawn network as files that are deployed without pacbound, or read back by it.
+"""Write the drawn network to files that work without pacbound, and read them back.
 
-`net.pt` is an ordinary state dict of float32 tensors, the weights that the certificate's digest
-names. `net.onnx` is the network with the linear part of the input map in front of it. Beside either
-stands `net.inputs.json`, which says what is still to be done to raw inputs: a network is certified
-for inputs that went through its fixed map, and wrong for any other.
+`net.pt` is an ordinary state dict of float32 tensors, with the certificate's digest. `net.onnx`
+is the network, preceded by the linear part of the input map. `net.inputs.json` beside either file
+says what remains to be done to raw inputs: a network is certified for inputs that went through its
+fixed map, and wrong for any others.
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ FORMAT = "pacbound-network/1"
 
 
 def description_path(target: Path) -> Path:
-    """Where the description of the inputs stands."""
+    """The path of the description of the inputs."""
     return target.with_suffix(".inputs.json")
 
 
 def ensure_exportable(target: Path) -> None:
-    """Refuse a kind or a place of file that cannot be written, before any work."""
+    """Refuse a file type or a path that cannot be written, before any work."""
     if target.suffix not in (".pt", ".onnx"):
         raise SettingError(f"cannot export to {target}: give a name that ends in .pt or .onnx")
     needed = ("onnx", "onnxscript")
@@ -65,7 +65,7 @@ def ensure_exportable(target: Path) -> None:
 def network_drawn(
     checkpoint_path: Path, data: Dataset, module: nn.Module | None = None
 ) -> tuple[nn.Module, Settings]:
-    """The one network of a checkpoint and data, drawn again, and the settings of its input map."""
+    """The network of a checkpoint and data, drawn again, and the settings of its input map."""
     checkpoint = Checkpoint.load(checkpoint_path)
     return draw_certified(checkpoint, data, module), checkpoint.settings
 
@@ -73,7 +73,7 @@ def network_drawn(
 def draw_certified(
     checkpoint: Checkpoint, data: Dataset, module: nn.Module | None = None
 ) -> nn.Module:
-    """The one network that a certificate of this posterior on this data speaks of."""
+    """The one network that a certificate of this posterior on this data covers."""
     problem = posterior_of(checkpoint, data, allow_other_data=True, module=module)
     seed = seed_of(checkpoint, problem, data)("draw")
     grouping = checkpoint.settings.variance_groups
@@ -89,9 +89,9 @@ def export_network(
     target: Path,
     module: nn.Module | None = None,
 ) -> list[str]:
-    """Draw the network again and write it; returns what raw inputs must go through, in words.
+    """Draw the network again and write it; return the steps for raw inputs, in words.
 
-    Only the network that the certificate speaks of is written: its digest must agree.
+    Only the network that the certificate covers is written: its digest must agree.
     """
     ensure_exportable(target)
     evidence = certificate.evidence
@@ -124,7 +124,7 @@ def export_network(
 
 
 def _steps(settings: Settings, in_graph: bool) -> list[str]:
-    """What is to be done to raw inputs, in order."""
+    """The steps for raw inputs, in order."""
     steps = ["as float32; bytes (uint8) divided by 255"]
     if settings.alignment != "none":
         steps.append(f"{settings.alignment} (pacbound.networks.alignment)")
@@ -159,7 +159,7 @@ def _write_onnx(
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Without the exporter's remarks on packages and on its own code."""
+    """Run without the exporter's warnings about packages and its own code."""
     logging.disable(logging.WARNING)
     try:
         with warnings.catch_warnings():
@@ -175,7 +175,7 @@ def load_exported(
     """The exported `.pt` network as a function from raw inputs to logits.
 
     Arguments:
-        module: The user's own network, where it is one; its weights are replaced in a copy.
+        module: The user's own network, if it is one; its weights are replaced in a copy.
     """
     try:
         description = json.loads(description_path(target).read_bytes())
@@ -190,15 +190,15 @@ def load_exported(
             raise other
         settings = Settings.from_mapping(description["settings"])
         shape, classes = tuple(description["input_shape"]), description["classes"]
-        if len(settings.hidden) > len(weights):  # which would take a while to make
+        if len(settings.hidden) > len(weights):  # such a network would take long to build
             raise other
-        with torch.device("meta"):  # the sizes, before memory is taken for them
+        with torch.device("meta"):  # the shapes, before memory is allocated
             described = dict(plain_network(settings, shape, classes, module).named_parameters())
         if {k: v.shape for k, v in described.items()} != {k: v.shape for k, v in weights.items()}:
             raise other
         kinds = [v.dtype == torch.float32 and torch.isfinite(v).all() for v in weights.values()]
         if not all(kinds):
-            raise FileError(f"{target} is not of finite float32 numbers")
+            raise FileError(f"{target} has entries that are not finite float32 numbers")
     except (AttributeError, KeyError, TypeError, RuntimeError, OverflowError) as error:
         raise other from error
     network = plain_network(settings, shape, classes, module)

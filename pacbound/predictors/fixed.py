@@ -1,7 +1,7 @@
 """A predictor that was fixed before the counted examples were seen.
 
-A network, an estimator or a file of predictions; or the centre of a learned prior. Its risk is at
-most the Clopper–Pearson limit at level δ/(candidates · 2^looks · certificates): no prior, no KL.
+It is a network, an estimator, a file of predictions, or the centre of a learned prior. Its risk is
+at most the Clopper–Pearson limit at level δ/(candidates · 2^looks · certificates): no prior, no KL.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ def bound(paid: Paid, claim: Claim, inequality: str) -> Decimal:
 
 
 def terms(certificate: Certificate, claim: Claim) -> list[Term]:
-    """The risk on the counted examples, then what confidence, code and ledger add."""
+    """The risk on the counted examples, then the terms of confidence, code and ledger."""
     inequality = inequalities(BEFOREHAND)[certificate.bound.inequality]
     given, parts = shown(certificate, claim), code_parts(certificate)
     return steps(claim, *inequality.terms(given, parts))
 
 
 def not_claimed(certificate: Certificate) -> list[str]:
-    """Predictors that are not this one."""
+    """Predictors other than this one."""
     return [
         "Any other predictor: not this one after further training, pruning, quantising or "
         "another choice of threshold. Its digest tells it from others.",
@@ -55,12 +55,12 @@ def not_claimed(certificate: Certificate) -> list[str]:
 
 
 def offer(certificate: Certificate, claim: Claim, other: Predictor) -> Offer | None:
-    """The prior's centre alone, where its errors on a validation part are known."""
+    """The prior's centre alone, if its errors on a validation part are known."""
     part, seen = certificate.prior.part, certificate.prior.validation
     if part is None or seen is None or not seen.examples:
         return None
     if (claim.loss, claim.subject) != ("zero-one", "all"):
-        return None  # the validation counted errors over all inputs
+        return None  # the validation counted the overall error
     evidence = certificate.evidence
     shares = [claim.delta, claim.delta_risk, evidence.delta_kl if evidence else None]
     return Offer(
@@ -133,14 +133,14 @@ def fixed_certificate(
 
     Arguments:
         labels: The true classes of all examples, from 0.
-        predictions: The predicted classes; a negative number where nothing is predicted, which
-            counts as an error.
-        digests: Of the examples (`pacbound.data.digests`).
+        predictions: The predicted classes; a negative number for no prediction, which counts as
+            an error.
+        digests: The digests of the examples (`pacbound.data.digests`).
         model_sha256: The digest of the predictor: of its file or its tensors.
         source: estimator, module, onnx or predictions.
-        wanted: A `pacbound.predictors.claims.Wanted`; the error over all by default.
-        ledger: What was tried; nothing by default.
-        copies: counted, independent, or unknown where examples have neither content nor id.
+        wanted: A `pacbound.predictors.claims.Wanted`; the overall error by default.
+        ledger: The trials; none by default.
+        copies: counted, independent, or unknown if examples have neither content nor id.
         test: Errors and number of further examples, for information.
 
     Example:
@@ -160,8 +160,8 @@ def fixed_certificate(
     truth, given = np.asarray(labels, np.int64), np.asarray(predictions, np.int64)
     if truth.ndim != 1 or truth.shape != given.shape or not len(truth):
         raise DataError(
-            f"labels of shape {truth.shape} and predictions of shape {given.shape} do not go "
-            "together: give one of each for every example"
+            f"labels of shape {truth.shape} and predictions of shape {given.shape} do not match: "
+            "give one of each for every example"
         )
     if truth.min() < 0 or max(truth.max(), given.max()) >= classes:
         raise DataError(f"labels and predictions must be classes from 0 to {classes - 1}")

@@ -24,7 +24,7 @@ __all__ = ["GIBBS", "bound", "limit", "not_claimed", "observe", "offer", "rule",
 
 
 def rule(prior: Prior) -> str:
-    """Catoni's inequality where a validation part fixes its λ, else Maurer's with ξ(m)."""
+    """Catoni's inequality if a validation part fixes its λ, otherwise Maurer's with ξ(m)."""
     validation = prior.validation
     return "catoni" if validation is not None and validation.examples else "xi"
 
@@ -45,12 +45,12 @@ def limit(claim: Claim, factor: Any) -> Decimal:
 
 
 def bound(paid: Paid, claim: Claim, inequality: str, factor: int = 1, networks: int = 1) -> Decimal:
-    """The bound of a claim from its limit: `factor` times that of so many networks at once."""
+    """The bound of a claim from its limit: `factor` times the bound for `networks` networks."""
     return inequalities(MEAN)[inequality].rate(paid.given(claim, networks, factor))
 
 
 def terms(certificate: Certificate, claim: Claim, factor: int = 1, networks: int = 1) -> list[Term]:
-    """The empirical risk, then what Monte Carlo, KL, code, ledger and confidence add."""
+    """The empirical risk, then the terms of Monte Carlo, KL, code, ledger and confidence."""
     given = shown(certificate, claim, networks)
     tail = networks * tail_part(certificate)
     name = "KL(q‖p)" if networks == 1 else "KL, of pairs"
@@ -66,7 +66,7 @@ def terms(certificate: Certificate, claim: Claim, factor: int = 1, networks: int
 
 
 def not_claimed(certificate: Certificate) -> list[str]:
-    """One kept network, and the vote."""
+    """A single kept network, and the vote."""
     points = [
         "One network: every prediction is made with weights drawn anew. A network that is "
         "kept, the mean of the weights and the average of predictions are other predictors "
@@ -82,7 +82,7 @@ def not_claimed(certificate: Certificate) -> list[str]:
 
 
 def offer(certificate: Certificate, claim: Claim, other: Predictor) -> Offer | None:
-    """Single networks, where their vote was certified through the risk of one of them."""
+    """Single networks, when their vote was certified through the risk of one of them."""
     if not other.sampled or other.networks > 1 or other.factor == 1:
         return None
     given = shown(certificate, claim)
@@ -99,7 +99,7 @@ def offer(certificate: Certificate, claim: Claim, other: Predictor) -> Offer | N
 
 
 def observe(at: Situation, networks: int = 1) -> Observed:
-    """Sample the KL where it has no closed form, and the losses of every claim."""
+    """Sample the KL if it has no closed form, and the losses of every claim."""
     from pacbound.predictors.divergence import exact_primitives, sampled_primitives
     from pacbound.predictors.evidence import exact_kl, sampled_kl
 
@@ -121,7 +121,7 @@ def observe(at: Situation, networks: int = 1) -> Observed:
 def _risks(at: Situation, networks: int) -> tuple[tuple[Claim, ...], tuple[int, int] | None]:
     """The losses of every claim on the counted examples, and the errors on the test examples.
 
-    Every test example is judged once, by weights of its own.
+    Every test example is evaluated once, with its own weights.
     """
     from pacbound.predictors.claims import DECIMALS
     from pacbound.predictors.risk import BATCH, Loss, losses_per_example, losses_per_weights

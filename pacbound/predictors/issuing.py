@@ -71,28 +71,28 @@ COPIES = ("counted", "independent")
 
 @dataclass(frozen=True)
 class Request:
-    """What is asked of a certification, fixed before anything is sampled.
+    """The request of a certificate, fixed before anything is sampled.
 
     Arguments:
         predictor: gibbs, draw, vote-gibbs, vote-tandem or fixed.
-        wanted: The claims; the error over all by default.
-        inequality: Another than that of the rule for the predictor and the prior.
-        inequality_seen: It was selected after both were seen; declare candidates for them.
-        candidates: Priors or networks of your own that were listed before the first look at a
+        wanted: The claims; the overall error by default.
+        inequality: An inequality other than the default for the predictor and the prior.
+        inequality_seen: It was chosen after both bounds were seen; declare the candidates.
+        candidates: Your own priors or networks that were listed before the first look at a
             result on these examples, this one included.
         looks: Adaptive looks: results on these examples that led to a change of the prior.
         certificates: Certificates to choose from, this one included, declared before the first.
-        place: This certificate's place in the order of making, where none was declared.
+        place: The position of this certificate in order of making, if none was declared.
         copies: `independent` declares that equal examples are independent draws.
-        tail: gaussian or theorem3, of a sampled KL.
-        limit: betting or chernoff, of a risk from sampled weights.
-        draws: At least so many of single examples, in whole passes over the data.
-        weights: Draws of whole weights, where examples must share them.
-        samples: Of the KL, where it is not exact.
+        tail: The tail bound of a sampled KL: gaussian or theorem3.
+        limit: The limit of a risk from sampled weights: betting or chernoff.
+        draws: The least number of draws of single examples, in whole passes over the data.
+        weights: Draws of whole weights, when examples must share weights.
+        samples: Samples of the KL, when it is not exact.
         allow_other_data: Certify on data that the posterior was not trained on.
-        replay_prior: Train a learned prior again, and compare; `made.prior` says what was found.
-        device: Where the risk is sampled; the KL is computed on the CPU, in float64.
-        command: To be recorded.
+        replay_prior: Train a learned prior again and compare; `made.prior` records the result.
+        device: The device on which the risk is sampled. The KL is computed on the CPU, in float64.
+        command: The command to record.
     """
 
     delta: Decimal
@@ -128,7 +128,7 @@ class Request:
         ensure_seen_is_paid(self.inequality_seen, self.ledger((1, 0)))
 
     def ledger(self, recipe: tuple[int, int]) -> Ledger:
-        """What was tried, with the recipe's own candidates and looks."""
+        """The declared trials, including the recipe's own candidates and looks."""
         return new_ledger(recipe, self.candidates, self.looks, self.certificates, self.place)
 
 
@@ -139,7 +139,7 @@ def certify(
     sampler: Sampler = ALONE,
     module: nn.Module | None = None,
 ) -> Certificate:
-    """Issue the certificate of a checkpoint's file; see `issue`."""
+    """Issue the certificate of a checkpoint file; see `issue`."""
     epochs = TrainingLog(log_path(path)).records()
     seconds = epochs[-1].seconds if epochs else None
     return issue(Checkpoint.load(path), data, request, sampler, module, path, seconds)
@@ -156,15 +156,15 @@ def issue(
 ) -> Certificate:
     """Issue the certificate of a posterior on the data that it was trained on.
 
-    Nothing is trusted but the posterior's parameters: the prior is made again from its seed, its
-    variance put on the grid, m counted, the data hashed, and KL computed in float64. A learned
-    prior is taken from the checkpoint, unless it is to be replayed.
+    Only the posterior's parameters are trusted. The prior is made again from its seed, its variance
+    is placed on the grid, m is counted, the data are hashed, and the KL is computed in float64. A
+    learned prior is taken from the checkpoint, unless a replay is requested.
 
     Arguments:
-        sampler: Where Monte Carlo work is done, which the certificate does not depend on.
-        module: The user's own network, where the checkpoint is of one.
-        path: The checkpoint's file, as the command that trained it names it.
-        training_seconds: How long training took, if that is known.
+        sampler: How Monte Carlo work is run. The certificate does not depend on it.
+        module: The user's own network, if the checkpoint is of one.
+        path: The checkpoint's file, as named in the training command.
+        training_seconds: The training time, if known.
     """
     start = time.monotonic()
     settings = checkpoint.settings
@@ -182,7 +182,7 @@ def issue(
         replay = replay_prior(checkpoint, data, sampler.report, module)
         if not replay.identical:
             warnings.warn(replay.words(), PriorDiffers, stacklevel=2)
-    training = train_command(settings, path)  # refused now, if at all, and not after sampling
+    training = train_command(settings, path)  # fails now, if at all, and not after sampling
     tried = recipe_ledger(settings, data.sha256)
     ledger = request.ledger((tried.candidates, tried.looks))
     model = _model(predictor, checkpoint, problem)
@@ -241,13 +241,13 @@ def issue(
 
 
 def seed_of(checkpoint: Checkpoint, problem: Problem, data: Dataset) -> Callable[[str], str]:
-    """The only seed for each purpose that a posterior has on given data."""
+    """The seed for each purpose, determined by the posterior, the prior and the data."""
     posterior = tensors_digest(checkpoint.posterior)
     return lambda purpose: certificate_seed(purpose, posterior, problem.prior_sha256, data.sha256)
 
 
 def _refuse(checkpoint: Checkpoint, data: Dataset, request: Request) -> None:
-    """What cannot be certified, before any work."""
+    """Refuse what cannot be certified, before any work."""
     settings, learned = checkpoint.settings, checkpoint.learned_prior
     predictor, posterior = PREDICTORS[request.predictor], posterior_kind(settings.posterior)
     if predictor.needs_learned_prior and learned is None:
@@ -256,7 +256,7 @@ def _refuse(checkpoint: Checkpoint, data: Dataset, request: Request) -> None:
         )
     if predictor.has_posterior and not posterior.has_noise:
         raise SettingError(
-            f"a {posterior.name} has no noise: its KL to any prior is infinite, so is its bound"
+            f"a {posterior.name} has no noise: its KL to any prior and so its bound are infinite"
         )
     if settings.batch_norm:
         raise SettingError(
@@ -338,7 +338,7 @@ def posterior_of(
     allow_other_data: bool = False,
     module: nn.Module | None = None,
 ) -> Problem:
-    """The checkpoint's network and the prior's centre, made anew and compared with its digest."""
+    """The checkpoint's network and the prior's centre, rebuilt and compared with its digest."""
     if checkpoint.data["sha256"] != data.sha256 and not allow_other_data:
         raise CheckpointError(
             f"the checkpoint was trained on other data than this {data.name} (its sha256 begins "
@@ -363,14 +363,14 @@ def replay_prior(
     report: Report = silent,
     module: nn.Module | None = None,
 ) -> Replay:
-    """Train a learned prior again, on its part of the examples alone, and compare the two.
+    """Train a learned prior again on its part of the examples, and compare the two.
 
-    On the same kind of machine any other is refused; elsewhere it says how far apart they are.
+    On the same kind of machine, any difference is refused. Elsewhere, the distance is reported.
     """
     recorded = checkpoint.learned_prior
     if recorded is None:
         raise SettingError(
-            "there is no prior to train again: the checkpoint's did not learn from data"
+            "there is no prior to train again: the checkpoint's prior did not learn from data"
         )
     part = split_of(checkpoint.settings, data).learned_data(data)
     again = learn_prior(

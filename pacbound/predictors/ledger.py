@@ -1,4 +1,4 @@
-"""What the development of a built-in recipe looked at, which its certificates pay for."""
+"""The looks at data during the development of a built-in recipe. Its certificates pay for them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["Tried", "recipe_ledger"]
 
 @dataclass(frozen=True)
 class Tried:
-    """Alternatives that were listed before the first look, and adaptive looks.
+    """Alternatives listed before the first look, and adaptive looks.
 
     They cost ln(candidates) + looks · ln 2 nats (SPEC.md, section 8).
     """
@@ -31,14 +31,14 @@ class Tried:
             raise SettingError("candidates must be 1 or more, looks 0 or more")
 
     def __add__(self, other: Tried) -> Tried:
-        """Both: their nats add up."""
+        """The sum of both: their nats add up."""
         return Tried(self.candidates * other.candidates, self.looks + other.looks)
 
 
 def recipe_ledger(settings: Settings, data_sha256: str) -> Tried:
     """The recipe's entry in the ledger of a certificate on the data of this digest.
 
-    Looks at a data set count where the examples are the same or the settings name it. Nothing in a
+    Looks at a data set count if the examples are the same or if the settings name it. Nothing in a
     checkpoint's settings can lower them. On other data they cost nothing.
     """
     kind = kind_of(settings).name

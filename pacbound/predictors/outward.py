@@ -1,4 +1,4 @@
-"""Sums over the weights of a variance group, in float64, on their safe side."""
+"""Sums over the weights of a variance group, in float64, rounded to the safe side."""
 
 from __future__ import annotations
 
@@ -31,23 +31,23 @@ def rounding(terms: int) -> float:
 
     With u = 2⁻⁵³ and γ_k = ku/(1 − ku): n − 1 additions in any order multiply every term by a
     factor of relative error at most γ_(n−1) (Higham, "Accuracy and Stability of Numerical
-    Algorithms", section 4.2). A term that is itself off by at most 1000 roundings has a factor
+    Algorithms", section 4.2). A term with at most 1000 roundings of its own has a factor
     within γ_1000. Together they stay within γ_(n+999) (Higham, Lemma 3.3), which is at most
     2(n + 999)u while (n + 999)u ≤ ½; r = 2(n + 1000)u is above that, and exact in float64.
 
-    Valid when: every term errs by at most 1000 roundings relatively; n ≤ 2⁵¹.
+    Valid when: every term has a relative error of at most 1000 roundings; n ≤ 2⁵¹.
     """
     return (terms + 1000) * 2.0**-52
 
 
 def sum_above(total: float, terms: int) -> float:
-    """A number that is at least the exact sum of so many non-negative terms.
+    """An upper bound of the exact sum of non-negative terms.
 
     Arguments:
         total: The computed sum.
 
     From computed ≥ (1 − r) · exact follows exact ≤ computed/(1 − r). (computed · (1 + r) is less
-    than that: it would only do for errors relative to the computed sum.) 1 − r is exact, the
+    than that: it would only suffice for errors relative to the computed sum.) 1 − r is exact, the
     division rounds once. Terms that underflow lose at most 2⁻¹⁰⁷⁴ each.
     """
     quotient = math.nextafter(total / (1 - rounding(terms)), math.inf)
@@ -55,7 +55,7 @@ def sum_above(total: float, terms: int) -> float:
 
 
 def sum_below(total: float, terms: int) -> float:
-    """A number that is at most the exact sum of so many non-negative terms.
+    """A lower bound of the exact sum of non-negative terms.
 
     From computed ≤ (1 + r) · exact follows exact ≥ computed/(1 + r).
     """
@@ -64,7 +64,7 @@ def sum_below(total: float, terms: int) -> float:
 
 
 def log_det_below(members: list[tuple[Posterior, Tensor]]) -> float:
-    """log|det| less the rounding error of its sum, whose terms may have both signs."""
+    """log|det| minus the rounding error of its sum, whose terms may have both signs."""
     total = error = 0.0
     for q, _ in members:
         d = q.mean.numel()

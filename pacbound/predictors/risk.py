@@ -1,4 +1,4 @@
-"""Losses of networks: of one network on every example, and of fresh weights by Monte Carlo."""
+"""Losses of networks: one network on every example, and fresh weights by Monte Carlo."""
 
 from __future__ import annotations
 
@@ -41,15 +41,15 @@ Examples: TypeAlias = tuple[Tensor, Tensor]  # inputs as the network sees them, 
 Histogram: TypeAlias = tuple[tuple[int, int], ...]  # (value, times)
 
 CHUNK = 2000  # examples that share one derived seed
-WEIGHTS_CHUNK = 10  # draws of the weights that share one
-BATCH = 500  # examples on which one draw of the weights is judged
-COST_SCALE = 1000  # steps to which the mean cost of a batch is rounded up
+WEIGHTS_CHUNK = 10  # draws of the weights that share one derived seed
+BATCH = 500  # examples on which one draw of the weights is evaluated
+COST_SCALE = 1000  # the mean cost of a batch is rounded up to a multiple of 1/1000
 
 
 def possible_classes(logits: Tensor) -> Tensor:
-    """Which classes each row may predict, (n, classes): all that are tied with the largest logit.
+    """The classes that each row may predict, (n, classes): all tied with the largest logit.
 
-    After a NaN that is every class.
+    With a NaN, these are all classes.
     """
     least = logits.max(1, keepdim=True).values - TIE * logits.abs().max(1, keepdim=True).values
     return ~(logits < least)
@@ -57,10 +57,10 @@ def possible_classes(logits: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class Loss:
-    """A loss of single examples in whole units, `scale` of which make 1.
+    """A loss of single examples in integer units; `scale` units make 1.
 
     Arguments:
-        members: The places of the examples that it is measured on.
+        members: The indices of the examples that it is measured on.
         units: The cost by true and possible class; None for errors, where a unit is one error.
     """
 
@@ -69,7 +69,7 @@ class Loss:
     scale: int = 1
 
     def of(self, logits: Tensor, labels: Tensor) -> Tensor:
-        """The units lost in each row; where classes are tied, the most that one of them costs."""
+        """The units lost in each row; in a tie, the largest cost of a tied class."""
         if self.units is None:
             return is_error(logits, labels).long()
         costs = torch.from_numpy(self.units).to(logits.device)[labels]  # (n, classes)
@@ -78,10 +78,10 @@ class Loss:
 
 @dataclass(frozen=True)
 class Judged:
-    """What one network does on every example.
+    """The results of one network on every example.
 
-    A row that is surely right has one possible class, its label: rounding may not make it a right
-    member of another predicted class.
+    A row that is certainly right has one possible class, its label: rounding cannot make it a
+    correct member of another predicted class.
     """
 
     wrong: NDArray[np.bool_]  # (n,)
@@ -95,7 +95,7 @@ class Judged:
 
 
 def judge(network: nn.Module, examples: Examples) -> Judged:
-    """A plain network, in float32, on every example once."""
+    """Evaluate a plain network, in float32, once on every example."""
     inputs, labels = examples
     parts = []
     with torch.inference_mode():
@@ -109,18 +109,18 @@ def judge(network: nn.Module, examples: Examples) -> Judged:
 
 
 def errors_of(network: nn.Module, examples: Examples) -> int:
-    """Errors of a plain network on every example once; near ties count as errors."""
+    """Errors of a plain network, each example once; near ties count as errors."""
     return int(judge(network, examples).wrong.sum())
 
 
 def _digest(examples: Examples | None) -> str:
-    """Of what is judged: a data set's own digest does not have its test examples."""
+    """The digest of the evaluated examples: a data set's own digest excludes its test examples."""
     inputs, labels = examples or (torch.empty(0), torch.empty(0))
     return tensors_digest({"inputs": inputs, "labels": labels})
 
 
 def _losses_digest(losses: Sequence[Loss]) -> list[str]:
-    """Of the losses and whom they are measured on."""
+    """The digest of the losses and their members."""
     return [
         tensors_digest(
             {
@@ -133,7 +133,7 @@ def _losses_digest(losses: Sequence[Loss]) -> list[str]:
 
 
 def _elsewhere(device: str) -> list[str]:
-    """What tells the results of a device from those of the CPU."""
+    """A tag that separates the results of other devices from those of the CPU."""
     return [] if device == "cpu" else [device]
 
 
@@ -145,7 +145,7 @@ def _least_losses(
     at_once: int,
     losses: Sequence[Callable[[Tensor, Tensor], Tensor]],
 ) -> list[Tensor]:
-    """The losses of so many independent draws of the weights at once, the least of them each."""
+    """The losses of independent weight draws evaluated together: for each, the smallest."""
     least: list[Tensor] = []
     for _ in range(at_once):
         logits = network(inputs, source)
@@ -156,7 +156,7 @@ def _least_losses(
 
 @dataclass(frozen=True)
 class _PerExample:
-    """Draws of single examples, each with weights of its own; a chunk's result is its losses."""
+    """Draws of single examples, each with its own weights; a chunk's result is its losses."""
 
     network: StochasticNetwork
     examples: Examples
@@ -189,12 +189,12 @@ class _PerExample:
         for row, loss in zip(belongs, self.losses, strict=True):
             row[torch.from_numpy(loss.members)] = True
         belongs = belongs.to(device)
-        # Losses of the same kind differ in their members alone: each kind is evaluated once.
+        # Losses of the same kind differ only in their members: each kind is evaluated once.
         kinds = list({id(loss.units): loss for loss in self.losses}.values())
         of_kind = [id(loss.units) for loss in kinds]
 
         def lost(number: int) -> list[int]:
-            # All passes over a part follow one another: what they have in common is computed once.
+            # All passes over a part follow one another: their common work is done once.
             part, turn = divmod(number, self.passes)
             rows = slice(part * CHUNK, (part + 1) * CHUNK)
             source = Noise(derive("risk chunk", self.seed, turn * self.parts + part), device)
@@ -217,10 +217,10 @@ def losses_per_example(
     at_once: int = 1,
     device: str = "cpu",
 ) -> list[int]:
-    """What each loss adds up to in `passes` draws of every example, each with its own weights.
+    """The total of each loss in `passes` draws of every example, each with its own weights.
 
-    With two networks at once an error is one that both make, drawn independently. Noise is the
-    same on every device; of draws that end in a near tie, rounding decides which count as errors.
+    With two networks at once, an error is one that two independent draws both make. Noise is the
+    same on every device. In a near tie, rounding decides whether a draw counts as an error.
 
     Valid when: every layer draws independent weights for every example.
     """
@@ -247,7 +247,7 @@ class _PerWeights:
 
     @property
     def tested(self) -> int:
-        """Test examples that are judged, each by another draw."""
+        """The number of evaluated test examples, each by a different draw."""
         return min(self.draws, len(self.test[1])) if self.test is not None else 0
 
     @property
@@ -281,7 +281,7 @@ class _PerWeights:
         places = torch.cat(batches)
         inputs, labels = self.train[0][places], self.train[1][places]
         if self.test is not None and draw < self.tested:
-            # Spread evenly: where there are fewer draws, the first examples are no sample of all.
+            # Spread evenly: with fewer draws than examples, the first ones are not a sample.
             at = draw * len(self.test[1]) // self.tested
             inputs = torch.cat([inputs, self.test[0][at : at + 1]])
             labels = torch.cat([labels, self.test[1][at : at + 1]])
@@ -291,7 +291,7 @@ class _PerWeights:
         found, first = [], 0
         for loss, batch, values in zip(self.losses, batches, units, strict=False):
             total = int(values[first : first + len(batch)].sum())
-            if loss.units is not None:  # the mean cost, rounded up to a step
+            if loss.units is not None:  # the mean cost, rounded up
                 total = math.ceil(Fraction(COST_SCALE * total, loss.scale * len(batch)))
             found.append(total)
             first += len(batch)
@@ -310,12 +310,12 @@ def losses_per_weights(
     at_once: int = 1,
     device: str = "cpu",
 ) -> tuple[list[tuple[int, Histogram]], tuple[int, int]]:
-    """For each loss the scale and histogram of its means, each draw on a random batch of its own.
+    """For each loss, the scale and histogram of its means; each draw has its own random batch.
 
-    A batch is drawn uniformly with replacement from the loss's own examples, so every draw's mean
-    is the empirical risk on them. Each draw also judges one test example, as long as there are
-    such: each is judged once and by weights of its own. Returns these, and the errors and examples
-    of the test.
+    A batch is drawn uniformly with replacement from the loss's own examples, so the expected mean
+    of every draw is the empirical risk on them. Each draw also evaluates one test example while
+    there are any: each test example is evaluated once, with its own weights. Returns the
+    histograms, and the errors and number of test examples.
     """
     work = _PerWeights(network, train, test, tuple(losses), draws, batch, seed, at_once, device)
     rows = [row for rows in sampler.results("sampling the risk", work) for row in rows]

@@ -1,12 +1,12 @@
 """The majority vote of all networks, weighted by the posterior.
 
-The vote errs only where networks of at least half the weight err. So its risk is at most twice the
-risk of one network (`vote-gibbs`), and at most four times the risk that two independent networks
-err at once (`vote-tandem`: A. Masegosa, S. Lorenzen, C. Igel and Y. Seldin, "Second Order
+The vote errs only where networks with at least half of the weight err. So its risk is at most twice
+the risk of one network (`vote-gibbs`), and at most four times the risk that two independent
+networks err together (`vote-tandem`: A. Masegosa, S. Lorenzen, C. Igel and Y. Seldin, "Second Order
 PAC-Bayesian Bounds for the Weighted Majority Vote", 2020). Pairs have twice the KL.
 
-A certificate speaks of the vote of all networks. Its bounds also hold for the vote of an odd number
-of networks that are drawn anew for every input, which `pacbound.predictors.applied` runs.
+A certificate covers the vote of all networks. Its bounds also hold for the vote of an odd number
+of networks that are drawn anew for every input. `pacbound.predictors.applied` runs this vote.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["VOTE_GIBBS", "VOTE_TANDEM"]
 
 
 def not_claimed(certificate: Certificate, factor: int, networks: int) -> list[str]:
-    """Votes of a few networks, and that the bound is attained."""
+    """Votes of a few networks, and a vote as bad as the bound."""
     basis = "that two networks err at once" if networks > 1 else "of one network"
     return [
         "A vote of a few networks, and what pacbound predict prints: the claim is for the vote of "

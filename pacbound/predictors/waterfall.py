@@ -1,4 +1,4 @@
-"""Steps from the empirical risk to the bound, for the waterfall and for `explain`.
+"""The steps from the empirical risk to the bound, for the waterfall and for `explain`.
 
 The figures are for display: floats, not proved.
 """
@@ -19,7 +19,7 @@ __all__ = ["choices_cost", "code_parts", "grid_cost", "shown", "steps", "tail_pa
 
 
 def shown(certificate: Certificate, claim: Claim, networks: int = 1) -> Given:
-    """What a claim's bound follows from, in floats but for its counts."""
+    """The inputs of a claim's bound, in floats except for its counts."""
     evidence, validation = certificate.evidence, certificate.prior.validation
     return Given(
         risk=claim.mean if claim.limit is None else float(claim.limit),
@@ -34,7 +34,7 @@ def shown(certificate: Certificate, claim: Claim, networks: int = 1) -> Given:
 
 
 def code_parts(certificate: Certificate) -> list[tuple[str, float]]:
-    """The code and the ledger in nats, in parts that are not 0."""
+    """The nonzero parts of code and ledger, in nats."""
     grid = grid_cost(certificate)
     found = [
         ("prior variance grid", grid),
@@ -52,7 +52,7 @@ def grid_cost(certificate: Certificate) -> float:
 
 
 def choices_cost(certificate: Certificate, **changes: Any) -> float:
-    """What the choices of the prior would cost, some of them changed, in nats."""
+    """The cost of the prior's choices with some of them changed, in nats."""
     prior = certificate.prior
     assert prior.choices is not None
     chosen = {name: value for name, value in vars(prior.choices).items() if value is not None}
@@ -62,7 +62,7 @@ def choices_cost(certificate: Certificate, **changes: Any) -> float:
 
 
 def tail_part(certificate: Certificate) -> float:
-    """What the Monte Carlo tail adds to the KL at the mean squares, in nats."""
+    """The amount that the Monte Carlo tail adds to the KL at the mean squares, in nats."""
     evidence, variances = certificate.evidence, certificate.prior.variances
     if evidence is None or evidence.kind != "monte-carlo" or variances is None:
         return 0.0
@@ -84,10 +84,10 @@ OBSERVED = {
 def steps(
     claim: Claim, parts: Sequence[tuple[str, float]], value: Callable[[float], float]
 ) -> list[Term]:
-    """What was observed, the Monte Carlo allowance, then what each part of the nats adds.
+    """The observed risk, the Monte Carlo allowance, then the effect of each part of the nats.
 
     Arguments:
-        value: The bound at so many nats.
+        value: The bound as a function of the nats.
     """
     empirical = float(claim.mean)
     found = [Term(OBSERVED[claim.loss], f"{empirical:.2%}", empirical, empirical)]

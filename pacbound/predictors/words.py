@@ -12,13 +12,13 @@ __all__ = ["confidence", "coverage", "percent", "sentence"]
 
 
 def percent(rate: Decimal) -> str:
-    """A rate in per cent, rounded up to 2 decimals, or to 6 where it is below 0.1 %."""
+    """A rate in per cent, rounded up to 2 decimals, or to 6 if it is below 0.1 %."""
     places = Decimal("0.01") if rate >= Decimal("0.001") else Decimal("0.000001")
     return format((100 * rate).quantize(places, rounding=ROUND_CEILING), "f")
 
 
 def coverage(abstention: Decimal) -> str:
-    """What a rate of abstention leaves, in per cent, rounded down as far as `percent` rounds up."""
+    """1 minus a rate of abstention, in per cent, rounded down where `percent` rounds up."""
     return format(100 - Decimal(percent(abstention)), "f")
 
 
@@ -47,7 +47,7 @@ def _scope(claims: list[Claim]) -> str:
 
 
 def _clause(claims: list[Claim]) -> str:
-    """What is claimed of a family: the largest bound is true of all of it."""
+    """The clause of a family of claims: its largest bound holds for all of them."""
     largest = max(claim.bound for claim in claims)
     if claims[0].loss == "abstention":
         return f"it answers at least {coverage(largest)} % of the inputs"
@@ -58,7 +58,7 @@ def _clause(claims: list[Claim]) -> str:
 
 
 def _notes(certificate: Certificate) -> list[str]:
-    """What was declared, and what cannot be seen."""
+    """Notes about declarations, and about what cannot be checked."""
     model, data = certificate.model, certificate.data
     notes = prior_of(certificate).notes(certificate)
     if model.extractors:
@@ -94,7 +94,7 @@ def sentence(certificate: Certificate, over: str, who: str) -> str:
     """The certificate's claims in words.
 
     Arguments:
-        over: What the probability is over, besides the examples.
+        over: The sources of randomness besides the examples.
         who: The predictor.
     """
     families = groupby(certificate.claims, lambda claim: (claim.subject, claim.loss, claim.cost))

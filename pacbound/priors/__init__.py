@@ -1,6 +1,6 @@
-"""What a posterior is measured against, and which examples a prior may learn from.
+"""The priors, and which examples a prior may learn from.
 
-Each kind of prior has a file, with what it is, what it saw and how certificates put it in words.
+Each kind of prior has a file: what it is, what data it saw, and its wording in certificates.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a kind of prior is: what it saw, what its maker declares, and how it is put in words."""
+"""The description of a kind of prior: the data it saw, what is declared, and its wording."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ class PriorKind:
     """A kind of prior by its name.
 
     Arguments:
-        origin: What it is and what it saw, in a few words.
-        notes: Sentences that a certificate says about it.
-        declarations: What its maker declares and no checker sees.
-        is_free_of_data: Whether no example was seen by it, so that it is far from the posterior.
-        learns: Whether it learned from a part of the examples, which are then not counted.
+        origin: What it is and what data it saw, in a few words.
+        notes: Sentences about it in a certificate.
+        declarations: Declarations of its maker that a checker cannot verify.
+        is_free_of_data: Whether it saw no example. It is then far from the posterior.
+        learns: Whether it was trained on a part of the examples, which are then not counted.
         is_of: Whether settings describe a prior of this kind.
     """
 
@@ -40,5 +40,5 @@ class PriorKind:
 
 
 def learner(certificate: Certificate) -> str:
-    """What learned: the prior, or its centre as a predictor without a posterior around it."""
+    """The trained object: the prior, or its centre as a predictor without a posterior."""
     return "predictor" if certificate.model.posterior is None else "prior"

@@ -1,4 +1,4 @@
-"""What about a prior could have been chosen by looking at data, as entries of declared lists."""
+"""The choices of a prior that could depend on data, as entries of declared lists."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from pacbound.recipes.settings import Settings
 
 __all__ = ["prior_choices"]
 
-MOST = 10**9  # of a seed
+MOST = 10**9  # the largest seed
 
 
 def prior_choices(settings: Settings) -> dict[str, Any]:
     """The prior's choices by name, in the words of the lists in `bounds.codes`.
 
-    A value that is on no list cannot be paid for, so it is refused before training starts.
+    A value on no list cannot be paid for, so it is refused before training starts.
     """
     values: dict[str, Any] = {
         "network": settings.network,
@@ -48,5 +48,5 @@ def prior_choices(settings: Settings) -> dict[str, Any]:
 
 
 def _word(number: float) -> str:
-    """A number as the lists write it: without superfluous zeros, point or exponent."""
+    """A number as the lists write it: without redundant zeros, point or exponent."""
     return format(Decimal(repr(number)).normalize(), "f")

@@ -1,7 +1,7 @@
 """The prior that a user declares for a module, before the posterior is trained.
 
-Every choice has a price in the certificate, which the defaults keep small. What is left at None is
-as the recipe `module` has it.
+Every choice has a price in the certificate. The defaults keep it small. None means the value of the
+recipe `module`.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ __all__ = ["Initialised", "Learned"]
 
 @dataclass(frozen=True)
 class Initialised:
-    """N(Θ0, λI) around an initialisation that a seed determines: free of data.
+    """N(Θ0, λI) around an initialisation determined by a seed: free of data.
 
     Arguments:
-        seed: Of the centre: seed k costs 2 ln(k + 1) nats more than seed 0.
-        initializer: What the centre is drawn by: fan-in-uniform, he-normal, …
-        hidden_bias: Of the centre's hidden units; negative ones are silent until they are trained.
-        input_scale: What all inputs are multiplied by.
-        smoothing: How many pixels of an image have similar weights; 0 for none.
-        variance_groups: Whether each `layer` has a variance λ of its own, or the `network` one.
+        seed: The seed of the centre; seed k costs 2 ln(k + 1) nats more than seed 0.
+        initializer: The initializer of the centre: fan-in-uniform, he-normal, …
+        hidden_bias: The bias of the centre's hidden units. With a negative one, they start silent.
+        input_scale: The factor of all inputs.
+        smoothing: The distance, in pixels, over which weights are similar; 0 for none.
+        variance_groups: `layer` for one variance λ per layer, `network` for a single one.
     """
 
     seed: int = 0
@@ -32,29 +32,29 @@ class Initialised:
     variance_groups: str = "layer"
 
     def settings(self) -> dict[str, object]:
-        """As settings of a recipe."""
+        """The settings of a recipe with these choices."""
         values = asdict(self)
         return {"prior_seed": values.pop("seed"), **values}
 
 
 @dataclass(frozen=True)
 class Learned(Initialised):
-    """N(Θ1, λI) around a network that is trained in the usual way on a share of the examples.
+    """N(Θ1, λI) around a network trained in the usual way on a share of the examples.
 
     The certificate does not count those examples.
 
     Arguments:
         fraction: That share.
-        split_seed: Which examples: split k costs 2 ln(k + 1) nats more than split 0.
+        split_seed: Selects the examples; split k costs 2 ln(k + 1) nats more than split 0.
         epochs: Passes over them.
-        batch: Examples in a step.
-        learning_rate: Of AdamW, at the start of a cosine.
-        weight_decay: Of AdamW.
-        dropout: Of hidden dense units.
-        augmentation: none, flip, shift-flip or distort.
+        batch: Examples per step.
+        learning_rate: The learning rate of AdamW at the start of a cosine schedule.
+        weight_decay: The weight decay of AdamW.
+        dropout: The dropout rate of hidden dense units.
+        augmentation: none, flip, flip-crop or distort.
         averaging: The decay of Polyak averaging; 0 for none.
         tolerance: The risk that the prior's noise may add on its own examples.
-        validation: The share of its examples that it is not fitted to.
+        validation: The share of its examples held out from its training.
     """
 
     fraction: float = 0.5
@@ -70,7 +70,7 @@ class Learned(Initialised):
     validation: float | None = None
 
     def settings(self) -> dict[str, object]:
-        """As settings of a recipe."""
+        """The settings of a recipe with these choices."""
         values = {name: value for name, value in super().settings().items() if value is not None}
         shared = {"prior_seed", "split_seed", *Initialised().settings()}
         return {name if name in shared else f"prior_{name}": v for name, v in values.items()}

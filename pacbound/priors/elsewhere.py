@@ -1,4 +1,4 @@
-"""A prior from elsewhere: its maker declares that it is free of the counted examples."""
+"""A prior from elsewhere. Its maker declares that it is free of the counted examples."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A prior whose centre is drawn from a seed, before any data were seen."""
+"""A prior whose centre is drawn from a seed, before any data are seen."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["INITIALISED", "initialised_center"]
 
 
 def initialised_center(plain: nn.Module, settings: Settings) -> dict[str, Tensor]:
-    """The centre that the settings' initializer and seed determine, by parameter name."""
+    """The centre determined by the settings' initializer and seed, by parameter name."""
     from pacbound.networks.initializers import prior_center
 
     return prior_center(plain, settings.initializer, settings.prior_seed, settings.hidden_bias)

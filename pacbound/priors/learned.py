@@ -1,7 +1,7 @@
-"""A prior that learned: its centre and its variances, trained on a part of the examples alone.
+"""A learned prior: its centre and its variances are trained on a part of the examples.
 
-Valid when: none of those examples is counted by the certificate. The prior is then fixed before
-the sample that counts was drawn, whatever it was chosen by.
+Valid when: the certificate counts none of those examples. The prior is then fixed before the
+counted sample was drawn, however it was chosen.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ OF_THE_PRIOR = OF_THE_NETWORK | {"structure", "hidden_bias", "variance_groups", 
 
 @dataclass(frozen=True)
 class LearnedPrior:
-    """N(center, λI), with a λ for every variance group.
+    """N(center, λI), with one λ per variance group.
 
-    `threads` are those it was trained with: sums of another number of them round differently.
-    `seconds` is how long that took. `machine` is what else rounding depends on. `validation` has
-    the examples of its part that it was not fitted to, and the centre's errors on them.
+    `threads` is the number of threads in training; another number rounds differently. `seconds` is
+    the training time. `machine` holds what else rounding depends on. `validation` holds the number
+    of held-out examples of its part, and the centre's errors on them.
     """
 
     center: dict[str, Tensor]
@@ -42,7 +42,7 @@ class LearnedPrior:
 
     @property
     def sha256(self) -> str:
-        """The digest of the centre. The variances are figures of the certificate."""
+        """The digest of the centre. The variances are recorded in the certificate."""
         from pacbound.networks.digests import tensors_digest
 
         return tensors_digest(self.center)
@@ -57,10 +57,10 @@ class LearnedPrior:
 
 
 def prior_settings(settings: Settings) -> dict[str, Any]:
-    """What determines a learned prior, besides the data: how it was trained."""
+    """The settings that, with the data, determine a learned prior."""
     names = [field.name for field in fields(settings)]
     wanted = [name for name in names if name.startswith("prior_") or name in OF_THE_PRIOR]
-    wanted.remove("prior_variance")  # how the posterior's training treats a data-free one
+    wanted.remove("prior_variance")  # it concerns only the posterior around a data-free prior
     everything = settings.everything()
     return {name: everything[name] for name in wanted}
 

@@ -1,4 +1,4 @@
-"""The kinds of priors by name. A new one is one new file and one line here."""
+"""The kinds of priors by name. A new kind is one new file and one line here."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PRIORS: dict[str, PriorKind] = {}
 
 
 def register(kind: PriorKind) -> None:
-    """Make a kind of prior known by its name."""
+    """Register a kind of prior by its name."""
     PRIORS[kind.name] = kind
 
 

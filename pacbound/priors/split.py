@@ -1,4 +1,4 @@
-"""Which examples a prior learns from, and which a certificate counts."""
+"""Which examples train a prior, and which examples a certificate counts."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ Places = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """Two parts of the training examples, by their places, that share none.
+    """Two disjoint parts of the training examples, by their indices.
 
-    Without a learned prior all examples are counted. Both parts are in the order of the split's
-    keys, so that nothing that is done with them depends on the order of rows.
+    Without a learned prior, all examples are counted. Both parts are in the order of the split's
+    keys, so nothing depends on the order of rows.
     """
 
     examples: int
@@ -40,20 +40,20 @@ class Split:
             raise SettingError("a split must have every example once")
 
     def learned_data(self, data: Dataset) -> Dataset:
-        """What the prior may see: no counted example, and no test."""
+        """The examples that the prior may see: no counted example, and no test example."""
         return replace(data.part(self.learned), test_inputs=None, test_labels=None)
 
     def counted_data(self, data: Dataset) -> Dataset:
-        """What the certificate counts."""
+        """The examples that the certificate counts."""
         return data.part(self.counted)
 
 
 def split_of(settings: Settings, data: Dataset) -> Split:
-    """The split that the settings' fraction and seed and the content of the examples determine.
+    """The split determined by the settings' fraction and seed and the content of the examples.
 
-    Valid when: SHA-256 acts as a random function. Each example then has an independent key, equal
-    ones too because of their numbers, so that the prior's part is a uniformly random subset and the
-    counted examples are, given it, independent draws from the distribution of the data.
+    Valid when: SHA-256 acts as a random function. Each example then has an independent key; equal
+    examples too, because they are numbered. So the prior's part is a uniformly random subset, and
+    given it, the counted examples are independent draws from the data distribution.
     """
     exact = Fraction(str(settings.prior_fraction)) * data.m
     size = math.floor(exact + Fraction(1, 2))
@@ -66,7 +66,7 @@ def split_of(settings: Settings, data: Dataset) -> Split:
 
 
 def split_order(digests: ExampleDigests, seed: int) -> Places:
-    """The places of the examples in ascending order of their keys.
+    """The indices of the examples in ascending order of their keys.
 
     The key of an example is SHA-256 of the seed, its digest and its number among equal examples.
     """

@@ -1,4 +1,4 @@
-"""The prior's variances: on the grid, at a price, or those that a learned prior brings."""
+"""The prior's variances: on the grid at a price, or those of a learned prior."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from pacbound.certificate.format import Variance
 
 __all__ = ["Fixed", "prior_variance", "prior_variances"]
 
-LAST_INDEX = 10_000  # of the grid
+LAST_INDEX = 10_000  # the last index on the grid
 
-Fixed: TypeAlias = Sequence[float] | None  # the variance of every group, of a learned prior
+Fixed: TypeAlias = Sequence[float] | None  # a learned prior's variance of every group
 
 
 class _Group(Protocol):
-    """Layers that share a variance."""
+    """The layers that share a variance."""
 
     @property
     def layers(self) -> tuple[str, ...]: ...
@@ -31,9 +31,9 @@ class _Group(Protocol):
 def prior_variances(
     groups: Sequence[_Group], moments: Sequence[Decimal], fixed: Fixed
 ) -> tuple[Variance, ...]:
-    """The prior variances on the grid at which every group's divergence and its cost are smallest.
+    """The prior variances on the grid that minimise every group's divergence plus its cost.
 
-    A learned prior's own were fixed before the counted examples were seen: they cost nothing.
+    A learned prior's variances were fixed before the counted examples were seen. They are free.
     """
     found = []
     for number, group in enumerate(groups, 1):

@@ -16,7 +16,7 @@ from pacbound.recipes.settings import Settings
 
 __all__ = ["Settings", "lineage", "parse_override", "recipe", "recipe_names", "recipe_text"]
 
-OURS = "ours"  # the protocol of a recipe's own settings
+OURS = "ours"  # the default protocol: the recipe's own settings
 
 
 def recipe_names() -> list[str]:
@@ -37,7 +37,7 @@ def recipe_text(name: str) -> str:
 
 
 def recipe(name: str, overrides: Mapping[str, Any] | None = None) -> Settings:
-    """A recipe's settings with some of them replaced.
+    """A recipe's settings, with some of them replaced.
 
     Example:
         >>> recipe("mlp-600", {"epochs": 3}).epochs
@@ -51,11 +51,11 @@ def recipe(name: str, overrides: Mapping[str, Any] | None = None) -> Settings:
     if protocol != OURS:
         if protocol not in [*protocols]:
             raise unknown_name("protocol", str(protocol), [OURS, *protocols])
-        # What differs for a posterior belongs to our own protocol; another has its own, or none.
+        # Settings per posterior belong to our own protocol. Another protocol has its own, or none.
         values |= protocols[protocol]
         posteriors = values.pop("posteriors", {})
     elif learned and given.get("prior_fraction", values.get("prior_fraction", 0)):
-        # Around a prior that learned, other settings are good, of posteriors too.
+        # A learned prior has its own good settings, also per posterior.
         values |= learned
         posteriors = values.pop("posteriors", {})
     special = posteriors.get(str(given.get("posterior", values["posterior"])), {})
@@ -63,20 +63,20 @@ def recipe(name: str, overrides: Mapping[str, Any] | None = None) -> Settings:
 
 
 def lineage(name: str) -> list[str]:
-    """A recipe, the one that it is based on, the one that that is based on, and so on."""
+    """A recipe, the recipe it is based on, and so on."""
     base = _parsed(recipe_text(name)).get("base")
     return [name, *lineage(base)] if base else [name]
 
 
 @cache
 def _parsed(text: str) -> dict[str, Any]:
-    """A recipe's YAML, which takes longer to read than a small network to certify."""
+    """A recipe's parsed YAML, cached: parsing takes longer than certifying a small network."""
     values: dict[str, Any] = yaml.safe_load(text)
     return values
 
 
 def _values(name: str) -> dict[str, Any]:
-    """A recipe's values on top of those that it is based on."""
+    """A recipe's values, merged with those of the recipes it is based on."""
     values: dict[str, Any] = {}
     for each in reversed(lineage(name)):
         own = copy.deepcopy(_parsed(recipe_text(each)))
@@ -96,7 +96,7 @@ def parse_override(text: str) -> tuple[str, Any]:
         parsed = yaml.safe_load(value)
     except yaml.YAMLError as error:
         raise SettingError(f"the value of '{key}' cannot be read: {value!r}") from error
-    if isinstance(parsed, str):  # YAML takes 1e-5 for a text; no setting means that by it
+    if isinstance(parsed, str):  # YAML reads 1e-5 as text; as a setting it is a number
         with suppress(ValueError):
             parsed = float(parsed)
     return key.strip(), parsed

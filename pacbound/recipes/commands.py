@@ -1,4 +1,4 @@
-"""The command that a run's settings stand for."""
+"""The command that reproduces a run with given settings."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from pacbound.recipes import Settings, recipe, recipe_names
 
 __all__ = ["GIVEN", "as_texts", "setting_texts", "train_command"]
 
-GIVEN = "arrays given in Python"  # the data of settings that no file holds
+GIVEN = "arrays given in Python"  # the data name of settings without a file
 
-# What they are decides what the others are by default.
+# These settings decide the defaults of the others.
 SELECTORS = ("protocol", "prior_fraction", "posterior")
-# Of `pacbound train` itself.
+# Options of `pacbound train` itself.
 OPTIONS = ("model", "posterior", "objective", "epochs", "seed", "data", "label")
 
 
 def train_command(settings: Settings, output: Path | str) -> str:
-    """`pacbound train …` with whatever differs from the recipe.
+    """`pacbound train …` with the settings that differ from the recipe.
 
-    No command has data or a module that were given as Python objects.
+    Data or modules given as Python objects have no command.
 
     Example:
         >>> train_command(recipe("mlp-600", {"posterior": "diag", "batch": 250}), "diag.pt")
@@ -36,12 +36,12 @@ def train_command(settings: Settings, output: Path | str) -> str:
         return "in Python, with these settings"
     wanted = settings.everything()
     program = ["pacbound"]
-    if settings.noise_streams > 1:  # which no other number of processes could have
+    if settings.noise_streams > 1:  # the noise depends on this number of processes
         processes = str(settings.noise_streams)
         program = ["torchrun", "--nproc-per-node", processes, "-m", "pacbound_cli"]
     words = [*program, "train", settings.recipe]
     if settings.recipe in recipe_names():
-        # What selects other defaults is named first; the rest is compared with those defaults.
+        # Settings that select other defaults come first; the rest is compared with those defaults.
         selected: dict[str, object] = {}
         for key in SELECTORS:
             if getattr(recipe(settings.recipe, selected), key) != wanted[key]:
@@ -56,14 +56,14 @@ def train_command(settings: Settings, output: Path | str) -> str:
 def _option(key: str, value: object) -> list[str]:
     if key in OPTIONS:
         return [f"--{key}", str(value)]
-    # As YAML, which is how `--set` reads it: JSON's 1e-05 would be a text there.
+    # As YAML, because `--set` reads YAML: JSON's 1e-05 would be text there.
     text = yaml.safe_dump(value, default_flow_style=True, width=math.inf)
     text = text.removesuffix("...\n").strip()
     return ["--set", f"{key}={text}"]
 
 
 def as_texts(values: Mapping[str, Any]) -> dict[str, str]:
-    """Values as a certificate records them: words as they are, the rest as JSON."""
+    """Values as a certificate records them: words unchanged, the rest as JSON."""
     return {
         name: value[:2000] if isinstance(value, str) else json.dumps(value)[:2000]
         for name, value in values.items()
@@ -71,5 +71,5 @@ def as_texts(values: Mapping[str, Any]) -> dict[str, str]:
 
 
 def setting_texts(settings: Settings) -> dict[str, str]:
-    """The settings that are not at their default, as a certificate records them."""
+    """The settings that differ from their defaults, as a certificate records them."""
     return as_texts(settings.to_mapping())

@@ -1,4 +1,4 @@
-"""The settings of a training run: a frozen dataclass, from YAML and `key=value` overrides."""
+"""The settings of a training run: a frozen dataclass, read from YAML and `key=value` overrides."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ def _augmentation(value: Any) -> bool:
 class Settings:
     """Everything that determines a training run.
 
-    The first group describes the prior: what is chosen there by looking at data is paid for in
-    the certificate. The rest is free: the bound holds for every posterior at once.
+    The first group describes the prior. The certificate pays for choices made there by looking at
+    data. The rest is free, because the bound holds for every posterior at once.
     """
 
     recipe: str
@@ -92,35 +92,35 @@ class Settings:
     averaging: float
     delta: float
     seed: int
-    # a prior that learned from a part of the examples, which the certificate does not count
+    # a prior trained on a part of the examples, which the certificate does not count
     prior_fraction: float = 0.0  # that part; 0 for a prior without data
     split_seed: int = 0
     prior_epochs: int = 20
     prior_batch: int = 100
     prior_learning_rate: float = 0.001
     prior_weight_decay: float = 0.0
-    prior_dropout: float = 0.0  # of the hidden dense units
+    prior_dropout: float = 0.0  # for hidden dense units
     prior_augmentation: str = "none"
     prior_averaging: float = 0.0
-    prior_tolerance: float = 0.001  # the risk that its noise may add on that part
-    prior_validation: float = 0.0  # a share of that part, to which it is not fitted
-    # variational inference: a prior of fixed variance, and the ELBO as the objective
-    fixed_variance: float = 1.0  # of the prior, where prior_variance is fixed
+    prior_tolerance: float = 0.001  # the risk that the prior's noise may add on that part
+    prior_validation: float = 0.0  # the share of that part held out from training the prior
+    # variational inference: a prior with fixed variance, and the ELBO as the objective
+    fixed_variance: float = 1.0  # the prior's variance if prior_variance is fixed
     start: str = "prior"  # the posterior's mean: the prior's centre, or an initializer
-    beta: float = 1.0  # the weight of KL in the ELBO
-    beta_annealing: float = 0.0  # the part of training in which it grows from 0
+    beta: float = 1.0  # the weight of the KL in the ELBO
+    beta_annealing: float = 0.0  # the part of training during which beta grows from 0
     augmentation: str = "none"
     batch_norm: bool = False
     # a user's own module and table
-    model: str = ""  # what makes the module: package.module:factory
+    model: str = ""  # the factory of the module: package.module:factory
     structure: str = ""  # the digest of its layers, filled in by training
     label: str = ""  # the column of a table that holds the classes
     # arithmetic
-    products: str = "float32"  # of matrices, and convolutions: float32 or bfloat16
-    # a run that continues another
-    earlier_epochs: int = 0  # of `epochs`, trained before with a schedule of their own
+    products: str = "float32"  # of matrices and convolutions: float32 or bfloat16
+    # a continued run
+    earlier_epochs: int = 0  # the part of `epochs` trained before, with its own schedule
     # several processes
-    noise_streams: int = 1  # 1: all share one; else each of so many processes has its own
+    noise_streams: int = 1  # 1: processes share one; else the number of processes, each its own
 
     def __post_init__(self) -> None:
         for name, (valid, expected) in _RULES.items():
@@ -138,7 +138,7 @@ class Settings:
                 f"a {posterior.name} has no noise, so no bound: it is for variational inference"
             )
         if self.earlier_epochs and self.earlier_epochs >= self.epochs:
-            raise SettingError("setting earlier_epochs must be below epochs, which has them all")
+            raise SettingError("setting earlier_epochs must be below epochs, which includes them")
         if self.objective == "elbo" and self.prior_fraction:
             raise SettingError(
                 "a learned prior is for bounds: variational inference has its own prior"
@@ -160,7 +160,7 @@ class Settings:
 
     @classmethod
     def from_mapping(cls, values: Mapping[str, Any]) -> Settings:
-        """Settings from parsed YAML or from a checkpoint; every key without a default is needed."""
+        """Settings from parsed YAML or a checkpoint. Every key without a default is required."""
         names = [field.name for field in fields(cls)]
         for key in values:
             if key == "trials":
@@ -189,14 +189,14 @@ class Settings:
         return cls(**converted)
 
     def everything(self) -> dict[str, Any]:
-        """Every setting by name, of plain types."""
+        """Every setting by name, as plain types."""
         values = asdict(self)
         return {k: list(v) if isinstance(v, tuple) else v for k, v in values.items()}
 
     def to_mapping(self) -> dict[str, Any]:
-        """The inverse of `from_mapping`: `everything` without what is at its default.
+        """The inverse of `from_mapping`: `everything` except the defaults.
 
-        What was recorded before there was such a setting is still the same record.
+        Records made before a setting existed stay the same.
         """
         at_default = {f.name for f in fields(self) if getattr(self, f.name) == f.default}
         return {k: v for k, v in self.everything().items() if k not in at_default}
@@ -211,7 +211,7 @@ def _words(expected: str | Callable[[], str]) -> str:
     return expected if isinstance(expected, str) else expected()
 
 
-# Whether a value is valid, and what it must be, in words.
+# Whether a value is valid, and a description of the valid values.
 _RULES: dict[str, tuple[Callable[[Any], bool], str | Callable[[], str]]] = {
     "recipe": (lambda value: isinstance(value, str), "a name"),
     "protocol": (lambda value: isinstance(value, str), "the name of a protocol"),
@@ -277,5 +277,5 @@ _RULES: dict[str, tuple[Callable[[Any], bool], str | Callable[[], str]]] = {
 
 
 def allowed() -> dict[str, str]:
-    """What each setting must be, in words."""
+    """A description of the valid values of each setting."""
     return {name: _words(expected) for name, (_, expected) in _RULES.items()}

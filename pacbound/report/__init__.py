@@ -1,1 +1,1 @@
-"""What people look at: where a bound comes from, as tables."""
+"""Explanations, tables and plots of certificates and training runs."""

@@ -1,4 +1,4 @@
-"""Percentages and durations as people read them."""
+"""Percentages and durations for people to read."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["duration", "percent", "percent_up"]
 
 
 def percent_up(part: float | Decimal) -> str:
-    """Per cent, rounded up: a bound is never stated smaller than it is.
+    """Per cent, rounded up: a bound is never shown smaller than it is.
 
     Two decimals; six for less than 0.1 %, as in the sentence of a certificate.
 
@@ -32,7 +32,7 @@ def percent(part: float, decimals: int = 2) -> str:
 
 
 def duration(seconds: float | None) -> str:
-    """A length of time in words.
+    """A duration in words.
 
     Example:
         >>> duration(18), duration(1100.3), duration(4000)

@@ -1,4 +1,4 @@
-"""What a certificate says, what it does not say, and what would make it say more."""
+"""What a certificate claims, what it does not claim, and what would tighten it."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from pacbound.report.terms import Term, principal, terms
 
 __all__ = ["ClaimLine", "Explanation", "Remedy", "explain", "is_vacuous"]
 
-RARE = 0.001  # held-out errors that are less likely than this under the claim contradict it
-UNSURE = 0.1  # a larger δ is worth a word
+RARE = 0.001  # held-out errors less likely than this under the claim contradict it
+UNSURE = 0.1  # a larger δ gets a warning
 
 
 @dataclass(frozen=True)
 class ClaimLine:
-    """One claim: whom it is about, what is measured, and its figures."""
+    """One claim: its subject, its loss, and its figures."""
 
     subject: str
     loss: str
     m: int
     delta: float
     empirical: float
-    limit: float | None  # of a Monte Carlo estimate
+    limit: float | None  # the limit of a Monte Carlo estimate
     bound: float
 
 
@@ -39,17 +39,17 @@ class Explanation:
 
     claim: str  # the sentence
     claims: tuple[ClaimLine, ...]
-    ledger: str  # what was tried, and what that costs
+    ledger: str  # the declared trials and their cost
     not_claimed: tuple[str, ...]
-    terms: tuple[Term, ...]  # where the bound of the principal claim comes from
-    remedies: tuple[Remedy, ...]  # what would tighten it, the best first
+    terms: tuple[Term, ...]  # the terms of the principal claim's bound
+    remedies: tuple[Remedy, ...]  # changes that would tighten it, the best first
     warnings: tuple[str, ...]
 
 
 def explain(certificate: Certificate) -> Explanation:
     """The explanation of a certificate; PacboundError if its figures are out of range.
 
-    Whether the claims hold is for the checker to say: this one takes the figures as they are.
+    The checker decides whether the claims hold. This function takes the figures as they are.
     """
     try:
         return Explanation(
@@ -89,7 +89,7 @@ def claim_line(claim: Claim) -> ClaimLine:
 
 
 def is_vacuous(certificate: Certificate) -> bool:
-    """Whether guessing among the classes, with nothing learned, does as well as is claimed."""
+    """Whether guessing among the classes is as good as the claim."""
     overall = certificate.overall
     if overall is None:
         return all(claim.bound >= 1 for claim in certificate.claims)
@@ -100,7 +100,7 @@ def _not_claimed(certificate: Certificate) -> list[str]:
     points = predictor_of(certificate).not_claimed(certificate)
     points.append(
         "Data from elsewhere: new examples must be independent draws from the distribution that "
-        f"the {certificate.data.m} counted examples came from; after a shift of any kind the bound "
+        f"the {certificate.data.m} counted examples came from. After a shift of any kind the bound "
         "is void."
     )
     points += _of_the_subjects(certificate)
@@ -110,8 +110,7 @@ def _not_claimed(certificate: Certificate) -> list[str]:
     )
     if certificate.held_out is not None:
         points.append(
-            "The held-out set: its error stands beside the claim for comparison, and no part of "
-            "the bound comes from it."
+            "The held-out set: its error is shown for comparison. The bound does not depend on it."
         )
     points += _of_declarations(certificate)
     points.append(
@@ -122,7 +121,7 @@ def _not_claimed(certificate: Certificate) -> list[str]:
 
 
 def _of_the_subjects(certificate: Certificate) -> list[str]:
-    """Whom and what the claims are not about."""
+    """The subjects and losses that the claims do not cover."""
     subjects = {claim.subject for claim in certificate.claims}
     average = "an error is an average over all new examples that a claim is about"
     points = []
@@ -141,7 +140,7 @@ def _of_the_subjects(certificate: Certificate) -> list[str]:
 
 
 def _of_declarations(certificate: Certificate) -> list[str]:
-    """What its maker declares and no checker sees."""
+    """Declarations of its maker that a checker cannot verify."""
     data, model = certificate.data, certificate.model
     points = prior_of(certificate).declarations(certificate)
     if model.extractors:

@@ -1,4 +1,4 @@
-"""Figures by matplotlib, which is an extra: its absence is told before any work is done."""
+"""Figures drawn by matplotlib, an optional package: its absence is reported before any work."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FORMATS = ("svg", "png", "pdf")
 
 @contextmanager
 def drawing() -> Iterator[None]:
-    """The style of all figures; what is written is the same each time."""
+    """The style of all figures; equal inputs give equal files."""
     from matplotlib import rc_context
 
     with rc_context(
@@ -37,14 +37,14 @@ def drawing() -> Iterator[None]:
 
 
 def literal(text: str) -> str:
-    """A text from a file, or a file's name, for a figure: no part of it is a formula."""
+    """A text from a file, or a file name, for a figure: no part of it is read as a formula."""
     return printable(text).replace("$", r"\$")
 
 
 def ensure_drawable(path: Path) -> None:
-    """Refuse a figure that could not be made or written."""
+    """Refuse a figure that cannot be drawn or written."""
     if path.suffix.removeprefix(".").lower() not in FORMATS:
-        raise FileError(f"cannot draw {path}: a figure ends in .svg, .png or .pdf")
+        raise FileError(f"cannot draw {path}: a figure must end in .svg, .png or .pdf")
     if importlib.util.find_spec("matplotlib") is None:
         raise MissingDependency(
             "figures need matplotlib; install it with: pip install 'pacbound[plots]'"
@@ -53,7 +53,7 @@ def ensure_drawable(path: Path) -> None:
 
 
 def save_figure(figure: Figure, path: Path) -> None:
-    """Write it whole or not at all, in the format of the file's name, without a date."""
+    """Write the figure atomically, in the format of the file name, without a date."""
     kind = path.suffix.removeprefix(".").lower()
     date = {"png": None, "svg": {"Date": None}, "pdf": {"CreationDate": None}}[kind]
     with drawing():

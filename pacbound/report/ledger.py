@@ -1,4 +1,4 @@
-"""What was tried, as the ledger of a certificate declares it, and what that costs."""
+"""The trials declared in the ledger of a certificate, and their cost."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["LedgerLine", "ledger_in_words", "ledger_lines"]
 
 @dataclass(frozen=True)
 class LedgerLine:
-    """One entry: the recipe's, the user's, and what both cost."""
+    """One entry: the recipe's, the user's, and the cost of both."""
 
     name: str
     recipe: str

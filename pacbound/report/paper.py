@@ -1,4 +1,4 @@
-"""The source paper's PAC-Bayes bounds, to print beside ours.
+"""The source paper's PAC-Bayes bounds, for comparison.
 
 Huang et al., "Stochastic Neural Network with Kronecker Flow" (AISTATS 2020), Table 3.
 """
@@ -49,7 +49,7 @@ PAC_BAYES: dict[tuple[str, str], list[Cell]] = {
 
 
 def closest(recipe: str, posterior: str, objective: str) -> Cell | None:
-    """The column with the same objective; the best one for an objective the paper has not."""
+    """The column with the same objective; the best column if the paper lacks the objective."""
     columns = PAC_BAYES.get((recipe, posterior), [])
     if objective in ("pinsker", "catoni"):
         columns = [column for column in columns if column.objective.lower() == objective]

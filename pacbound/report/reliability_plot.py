@@ -11,7 +11,7 @@ __all__ = ["draw_reliability"]
 
 
 def draw_reliability(evaluation: Evaluation, title: str, path: Path) -> None:
-    """Accuracy in each bin of confidence beside the diagonal, and how many examples are there."""
+    """Accuracy in each confidence bin beside the diagonal, and the number of examples."""
     from matplotlib.figure import Figure
 
     with drawing():

@@ -1,9 +1,9 @@
-"""What would tighten a bound, in numbers computed from the certificate alone.
+"""Changes that would tighten a bound, with figures computed from the certificate alone.
 
-Each remedy is something that a command does. It changes one thing and leaves the rest, so it says
-what that thing costs. Whether the rest would stay as it is, only the command shows: every remedy
-says what it assumes. And who certifies again after having seen a certificate chooses between two:
-every remedy says what the ledger must then declare, and its bound has paid for it.
+Each remedy is done by a command. It changes one thing and keeps the rest, so it shows the cost of
+that thing. Only the command shows whether the rest would stay the same, so every remedy states its
+assumptions. Certifying again after seeing a certificate is a choice between two. So every remedy
+states what the ledger must then declare, and its bound includes that cost.
 """
 
 from __future__ import annotations
@@ -24,43 +24,43 @@ from pacbound.report.terms import principal
 
 __all__ = ["Remedy", "remedies"]
 
-NEGLIGIBLE = 5e-6  # a smaller gain would be printed as nothing
-MORE = 10  # times as many draws or samples
-HALF = "0.5"  # the prior_fraction of a learned prior, where there is none yet
+NEGLIGIBLE = 5e-6  # a smaller gain would be printed as 0
+MORE = 10  # the factor for draws or samples
+HALF = "0.5"  # the prior_fraction of a learned prior, if there is none yet
 
 
 @dataclass(frozen=True)
 class Remedy:
-    """One change that would tighten the bound, and what it would give."""
+    """One change that would tighten the bound, and its effect."""
 
     change: str
-    bound: float  # that would follow, computed from the certificate, the ledger paid
-    gain: float  # from the claim down to it
+    bound: float  # the expected bound, computed from the certificate, with the ledger paid
+    gain: float  # the difference between the claim and this bound
     how: tuple[str, ...]  # the commands, with what they must declare
     ledger: str  # why they must declare it
-    assumes: str  # what the computation takes for granted
+    assumes: str  # the assumptions of the computation
 
 
 @dataclass(frozen=True)
 class Again:
-    """What the ledger must declare of a certificate that is made after this one was seen."""
+    """What the ledger must declare for a certificate made after this one was seen."""
 
     options: str
     why: str
 
 
-# What is changed, the figures with it, the commands, the ledger, and what is assumed.
+# The change, its figures, the commands, the ledger, and the assumptions.
 Change: TypeAlias = tuple[str, Situation, tuple[str, ...], Again, str]
 
 
 def remedies(certificate: Certificate) -> list[Remedy]:
-    """The changes that would gain something for the principal claim, the best first."""
+    """The changes that would improve the principal claim, the best first."""
     claim = principal(certificate)
     claimed = float(claim.bound)
     found = []
     for change, situation, how, again, assumes in _changes(certificate, claim):
         if situation.m == 0:
-            continue  # a prior that learned leaves no example to be counted
+            continue  # the learned prior would leave no example to count
         bound = situation.bound()
         if claimed - bound > NEGLIGIBLE:
             found.append(Remedy(change, bound, claimed - bound, how, again.why, assumes))
@@ -70,7 +70,7 @@ def remedies(certificate: Certificate) -> list[Remedy]:
 def _changes(certificate: Certificate, claim: Claim) -> Iterator[Change]:
     present = Situation.of(certificate, claim)
     if not present.predictor.has_posterior:
-        return  # nothing but more examples, or having tried less
+        return  # only more examples or fewer trials would help
     yield from _of_the_inequality(certificate, present)
     if present.predictor.sampled:
         yield from _of_the_draws(certificate, claim, present)
@@ -130,7 +130,7 @@ def _certified_again(
     limit_by: str = "",
     tail: str = "",
 ) -> Situation:
-    """The figures at the next place in the order of certificates, sampled otherwise."""
+    """The figures of the next certificate in order, sampled differently."""
     times, evidence = _factor_at_next_place(certificate), certificate.evidence
     if claim.delta_risk is None:
         return replace(present, ledger=present.ledger + math.log(times / factor(certificate)))
@@ -162,7 +162,7 @@ def _of_the_inequality(certificate: Certificate, present: Situation) -> Iterator
 
 
 def _of_the_draws(certificate: Certificate, claim: Claim, present: Situation) -> Iterator[Change]:
-    """More draws of the risk, and another limit of it."""
+    """More draws of the risk, and another limit."""
     option = "draws" if claim.sampler == "per-example" else "weights"
     again = _one_more_certificate(certificate)
     yield (
@@ -183,7 +183,7 @@ def _of_the_draws(certificate: Certificate, claim: Claim, present: Situation) ->
 
 
 def _of_the_samples(certificate: Certificate, claim: Claim, present: Situation) -> Iterator[Change]:
-    """More samples of the KL, and another tail of it."""
+    """More samples of the KL, and another tail bound."""
     evidence, again = certificate.evidence, _one_more_certificate(certificate)
     if evidence is None or evidence.samples is None:
         return
@@ -212,7 +212,7 @@ def _looked_once_more(certificate: Certificate, claim: Claim, present: Situation
 def _of_a_learned_prior(
     certificate: Certificate, claim: Claim, present: Situation
 ) -> Iterator[Change]:
-    """A prior that knows what the posterior knows: only its default choices are paid for."""
+    """A prior that knows what the posterior knows: only its default choices cost nats."""
     recipe, again = certificate.model.recipe or "", _one_more_look(certificate)
     default = codes.default_choices(LEARNED.name, recipe)
     assert default is not None
@@ -233,7 +233,7 @@ def _of_a_learned_prior(
 
 
 def _of_the_split(certificate: Certificate, claim: Claim, present: Situation) -> Iterator[Change]:
-    """A prior that leaves more examples to be counted: the next smaller part on the list."""
+    """A prior that leaves more examples to count: the next smaller fraction on the list."""
     assert certificate.prior.choices is not None
     used = certificate.prior.choices.prior_fraction or ""
     place = codes.PRIOR_FRACTIONS.index(used)
@@ -241,7 +241,7 @@ def _of_the_split(certificate: Certificate, claim: Claim, present: Situation) ->
         return
     fraction, again = codes.PRIOR_FRACTIONS[place - 1], _one_more_look(certificate)
     code = grid_cost(certificate) + choices_cost(certificate, prior_fraction=fraction)
-    part = claim.m / certificate.data.m  # of the counted examples, if the claim is about some
+    part = claim.m / certificate.data.m  # the claim's share of the counted examples
     yield (
         f"a prior that learned from {float(fraction):.0%} of the examples, not {float(used):.0%}",
         replace(
@@ -261,7 +261,7 @@ def _of_the_split(certificate: Certificate, claim: Claim, present: Situation) ->
 def _of_the_predictor(
     certificate: Certificate, claim: Claim, present: Situation
 ) -> Iterator[Change]:
-    """Another claim: of one network, of single networks, or of the prior's centre."""
+    """Another claim: for one network, for single networks, or for the prior's centre."""
     again = _one_more_certificate(certificate)
     now = 1.0 if present.predictor.sampled else factor(certificate)
     for predictor in PREDICTORS.values():
@@ -295,6 +295,6 @@ def _nats_name(present: Situation) -> str:
 
 
 def _counted(examples: int, fraction: str) -> int:
-    """How many examples a prior that learned from this part of them leaves (SPEC.md, 3.4)."""
+    """The number of examples left by a prior trained on this fraction (SPEC.md, 3.4)."""
     tenths = round(10 * float(fraction))
     return examples - (2 * tenths * examples + 10) // 20

@@ -1,4 +1,4 @@
-"""How a training run ended, and how soon it was nearly there."""
+"""The end of a training run, and the time when it was close to it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CLOSE = 1.01  # of the best bound: within one per cent
 
 @dataclass(frozen=True)
 class RunSummary:
-    """Where a run ended, and when it was nearly there; None where no epoch has a bound."""
+    """The final figures of a run, and when it was close to them; None if no epoch has a bound."""
 
     name: str
     epochs: int
@@ -39,7 +39,7 @@ def summary(log: TrainingLog) -> RunSummary:
 
 
 def best_so_far(log: TrainingLog) -> tuple[list[float], list[float]]:
-    """Seconds and the smallest bound until then, of the epochs that have one."""
+    """Times in seconds and the smallest bound so far, for the epochs with a bound."""
     times, bounds, best = [], [], math.inf
     for row in log.rows:
         if math.isfinite(row.bound):

@@ -1,6 +1,6 @@
-"""The figures that a claim's bound is computed from, to be changed one at a time.
+"""The figures behind a claim's bound, to be changed one at a time.
 
-These are for drawings, tables and suggestions: floats, and not the proofs of a certificate.
+They are floats for plots, tables and suggestions. They do not prove anything.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ __all__ = ["Situation", "factor", "risk_limit", "sampled_kl"]
 
 @dataclass(frozen=True)
 class Situation:
-    """One claim: an observed rate, nats, and what else its bound follows from."""
+    """One claim: an observed rate, nats, and the other inputs of its bound."""
 
     predictor: Predictor
     inequality: str
-    is_rate_of_costs: bool  # and not of errors or abstentions, which are counted
+    is_rate_of_costs: bool  # and not of counted errors or abstentions
     risk: float  # the upper limit, or the rate of a counted predictor
     m: int
-    share: float  # of δ, for the inequality
+    share: float  # the share of δ for the inequality
     divergence: float  # the KL of one network, or the log-density ratio of the draw
     code: float  # nats
     ledger: float  # nats
@@ -55,7 +55,7 @@ class Situation:
         )
 
     def bound(self) -> float:
-        """What these figures imply."""
+        """The bound that these figures imply."""
         errors = None if self.is_rate_of_costs else round(self.risk * self.m)
         given = Given(
             risk=self.risk,
@@ -72,13 +72,13 @@ class Situation:
 
 
 def factor(certificate: Certificate) -> float:
-    """F, by which the ledger's certificates divide the Monte Carlo shares of δ."""
+    """F, the factor by which the ledger's certificates divide the Monte Carlo shares of δ."""
     counted = certificate.ledger.certificates
     return float(certificates_factor(counted.counted, counted.number, 1.0))
 
 
 def risk_limit(claim: Claim, level: float, more: int = 1, by: str = "") -> float:
-    """The upper limit of a sampled claim's risk at this level, with so many times the draws."""
+    """The upper limit of a sampled claim's risk at this level, with `more` times the draws."""
     limit_by = by or claim.limit_by
     with precise():
         if claim.histogram is None or claim.scale is None or limit_by is None:
@@ -90,7 +90,7 @@ def risk_limit(claim: Claim, level: float, more: int = 1, by: str = "") -> float
 def sampled_kl(
     certificate: Certificate, level: float | None, more: int = 1, tail: str = ""
 ) -> float:
-    """A Monte Carlo KL at this level, with so many times the samples; without a level its mean."""
+    """A Monte Carlo KL at this level, with `more` times the samples; without a level, its mean."""
     evidence, variances = certificate.evidence, certificate.prior.variances
     assert evidence is not None and evidence.samples is not None and variances is not None
     share = None if level is None else math.exp(-level) / len(variances)

@@ -1,4 +1,4 @@
-"""Where a bound comes from: what each term adds to it."""
+"""The terms of a bound: how much each one adds."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["Term", "observed", "principal", "terms"]
 
 
 def principal(certificate: Certificate) -> Claim:
-    """The claim on the error over all inputs; without one, the first claim."""
+    """The claim on the overall error; without one, the first claim."""
     return certificate.overall or certificate.claims[0]
 
 
@@ -22,7 +22,7 @@ def observed(claim: Claim) -> float:
 
 
 def terms(certificate: Certificate, claim: Claim | None = None) -> list[Term]:
-    """The steps from what was observed to the bound of a claim, by default the principal one.
+    """The steps from the observed risk to the bound of a claim, by default the principal one.
 
     The last step ends at the certificate's own figure, which is rounded up.
     """

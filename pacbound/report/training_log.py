@@ -1,7 +1,7 @@
-"""Training logs as they are read: the epochs of a run, by name.
+"""Read training logs: the epochs of a run, by name.
 
-A run in progress can be read: its last line may be cut short. Logs of earlier versions lack some
-figures, and a warm start has none of some: those are NaN.
+The log of a run in progress can be read: its last line may be incomplete. Missing figures are NaN:
+logs of earlier versions lack some, and a warm start lacks others.
 """
 
 from __future__ import annotations
@@ -32,19 +32,17 @@ SERIES = (
     "learning_rate",
     "beta",
 )
-LONGEST_COMMAND = 10_000  # no real one is so long, and taking a million characters apart takes long
+LONGEST_COMMAND = 10_000  # longer commands are not real, and splitting them would take long
 
 
 @dataclass(frozen=True)
 class Epoch:
-    """One line of a log; what it does not say is NaN, or an empty tuple."""
+    """One line of a log. Missing figures are NaN or an empty tuple."""
 
     epoch: int
     phase: str
-    seconds: (
-        float  # since the start of all training: of the prior, if it learned, and resumed parts
-    )
-    prior_seconds: float  # those of the prior
+    seconds: float  # since the start of all training, including a learned prior and resumed parts
+    prior_seconds: float  # the part of the prior
     surrogate_risk: float
     risk: float
     kl: float
@@ -52,7 +50,7 @@ class Epoch:
     bound: float
     objective: float
     learning_rate: float
-    beta: float  # Catoni's, or the weight of KL in an ELBO
+    beta: float  # Catoni's β, or the weight of the KL in an ELBO
     prior_variances: tuple[float, ...]  # λ of every group that has one
     lipschitz: tuple[float, ...]  # of the groups that are not Gaussian
 
@@ -66,7 +64,7 @@ class TrainingLog:
 
     @property
     def name(self) -> str:
-        """What to call the run: its file, or a table's cell, whose folder ends in a digest."""
+        """The name of the run: its file, or a table's cell, whose folder ends in a digest."""
         stem = self.path.name.removesuffix(".jsonl").removesuffix(".log")
         if stem != "checkpoint":
             return stem
@@ -81,11 +79,11 @@ class TrainingLog:
         return tuple(row.phase for row in self.rows)
 
     def series(self, name: str) -> tuple[float, ...]:
-        """One number for each epoch: risk, kl, bound, objective, learning_rate, beta, seconds, …"""
+        """One number per epoch: risk, kl, bound, objective, learning_rate, beta, seconds, …"""
         return tuple(getattr(row, name) for row in self.rows)
 
     def layers(self, name: str) -> tuple[tuple[float, ...], ...]:
-        """A series for each group, of prior_variances or lipschitz; NaN before a group has any."""
+        """A series per group, of prior_variances or lipschitz; NaN before a group has values."""
         values = [getattr(row, name) for row in self.rows]
         count = max((len(value) for value in values), default=0)
         return tuple(
@@ -95,10 +93,10 @@ class TrainingLog:
 
 
 def read_training_log(path: Path | str) -> TrainingLog:
-    """The log in a file; PacboundError, with the line's number, for what is not a log.
+    """The log in a file; PacboundError, with the line number, if it is not a log.
 
-    An unfinished last line is one that is being written, and is left out. An epoch that was made
-    again, after a run was resumed, replaces what was logged from there on.
+    An incomplete last line is still being written and is skipped. After a resume, a repeated epoch
+    replaces everything logged from there on.
     """
     path = Path(path)
     try:
@@ -142,13 +140,13 @@ def _or_nan(value: float | None) -> float:
 
 
 def find_training_log(certificate_path: Path | str, certificate: Certificate) -> Path | None:
-    """The log of the training that a certificate is for, if it is at hand.
+    """The log of the training behind a certificate, if it can be found.
 
-    A log lies beside its checkpoint. The checkpoints that the certificate's two commands name are
-    looked for where the commands say (from the working folder), then from the certificate's folder,
-    then by their names alone in that folder; last comes the certificate's own name with .pt. A
-    checkpoint that is still there and whose posterior has not the digest in the certificate is
-    another run's, and its log is passed over.
+    A log is beside its checkpoint. The certificate's two commands name checkpoints. These are
+    searched at the paths in the commands (from the working folder), then from the certificate's
+    folder, then by file name in that folder. The last candidate is the certificate's own name
+    with .pt. If a checkpoint exists and its posterior does not have the certificate's digest, it
+    belongs to another run, and its log is skipped.
     """
     path = Path(certificate_path)
     named = [Path(word) for word in _words(certificate) if word.endswith(".pt")]
@@ -161,7 +159,7 @@ def find_training_log(certificate_path: Path | str, certificate: Certificate) ->
                 continue
             if not checkpoint.is_file() or _is_of(checkpoint, certificate):
                 return log
-        except OSError:  # a name that no file can have, or a file that may not be read
+        except OSError:  # an impossible file name, or a file that may not be read
             continue
     return None
 
@@ -182,5 +180,5 @@ def _words(certificate: Certificate) -> list[str]:
         try:
             words += shlex.split(command)
         except ValueError:
-            continue  # any text may stand there: an unbalanced quote names no file
+            continue  # the text may be anything; an unbalanced quote names no file
     return words

@@ -1,4 +1,4 @@
-"""Figures of training runs: what an epoch's figures became, and how soon a bound was reached."""
+"""Figures of training runs: the figures of each epoch, and the time to a bound."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 __all__ = ["draw_run", "draw_runs"]
 
-# Colours that are told apart by nearly everyone (Okabe and Ito 2008).
+# Colours that nearly everyone can distinguish (Okabe and Ito 2008).
 PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
-STYLES = ("-", "--", ":")  # for runs beyond the colours
+STYLES = ("-", "--", ":")  # when there are more runs than colours
 PANEL = (3.9, 2.3)  # inches
-WIDE = 3.0  # values whose ratio is larger are shown on a logarithmic scale
+WIDE = 3.0  # a larger ratio of values is shown on a logarithmic scale
 FEW_TICKS = 8
 MOMENTS = {  # seconds, in words
     1: "1 s",
@@ -48,7 +48,7 @@ MOMENTS = {  # seconds, in words
 
 @dataclass(frozen=True)
 class _Panel:
-    """One picture of a run: lines that share a unit."""
+    """One panel of a run: lines that share a unit."""
 
     title: str
     lines: tuple[tuple[str, tuple[float, ...]], ...]  # label and values
@@ -60,7 +60,7 @@ class _Panel:
 
 
 def _panels(log: TrainingLog) -> list[_Panel]:
-    """The panels that have something to show."""
+    """The panels that have data."""
 
     def groups(name: str) -> tuple[tuple[str, tuple[float, ...]], ...]:
         lines = log.layers(name)
@@ -83,7 +83,7 @@ def _panels(log: TrainingLog) -> list[_Panel]:
 
 
 def draw_run(log: TrainingLog, path: Path, against: str = "time") -> None:
-    """One run: a panel for each figure that its log has, against time or epochs."""
+    """One run: a panel for each figure in its log, against time or epochs."""
     from matplotlib.figure import Figure
 
     _refuse_empty([log])
@@ -113,7 +113,7 @@ def draw_run(log: TrainingLog, path: Path, against: str = "time") -> None:
 
 
 def draw_runs(logs: Sequence[TrainingLog], path: Path, against: str = "time") -> None:
-    """Several runs: the best bound so far against time, and below it their risks and KLs."""
+    """Several runs: the best bound so far against time, and their risks and KLs below."""
     from matplotlib.figure import Figure
 
     _refuse_empty(logs)
@@ -158,7 +158,7 @@ def _refuse_empty(logs: Sequence[TrainingLog]) -> None:
 
 
 def _names(logs: Sequence[TrainingLog]) -> list[str]:
-    """The runs' names; with their paths where two have the same."""
+    """The names of the runs; with their paths if two names are equal."""
     count = Counter(log.name for log in logs)
     return [literal(log.name if count[log.name] == 1 else str(log.path)) for log in logs]
 
@@ -185,7 +185,7 @@ def _style(place: int) -> dict[str, Any]:
 def _line(
     axes: Axes, positions: Sequence[float], values: Sequence[float], label: str, **style: Any
 ) -> None:
-    """A line with gaps where there is no finite value, and dots where it has few."""
+    """A line with gaps where values are not finite, and with dots if there are few."""
     shown = [value if math.isfinite(value) else math.nan for value in values]
     marker = "o" if sum(map(math.isfinite, shown)) <= 12 else ""
     axes.plot(positions, shown, label=label, marker=marker, markersize=3, linewidth=1.6, **style)
@@ -204,7 +204,7 @@ def _time_to_bound(axes: Axes, log: TrainingLog, name: str, style: dict[str, Any
 
 
 def _finish(axes: Axes, title: str, lines: Sequence[Sequence[float]], percent: bool) -> None:
-    """Title, grid and the vertical axis: logarithmic where positive values are far apart."""
+    """Title, grid and vertical axis: logarithmic if positive values are far apart."""
     axes.set_title(title, loc="left", fontsize=9)
     axes.grid(alpha=0.25, linewidth=0.6)
     values = [value for line in lines for value in line if math.isfinite(value)]
@@ -221,7 +221,7 @@ def _finish(axes: Axes, title: str, lines: Sequence[Sequence[float]], percent: b
 
 
 def _round_numbers(low: float, high: float) -> list[float]:
-    """Not too many numbers on a logarithmic scale, of few digits."""
+    """A limited number of short tick labels on a logarithmic scale."""
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     ticks: list[float] = []
     for digits in ((1, 1.5, 2, 3, 4, 5, 7), (1, 2, 3, 5), (1, 3), (1,)):
@@ -240,14 +240,14 @@ def _label(axis: Axis, ticks: Sequence[float], words: Sequence[str]) -> None:
 
 
 def _phases(axes: Axes, log: TrainingLog, positions: Sequence[float]) -> None:
-    """A line where one phase of training ends and the next begins."""
+    """A line at the end of each training phase."""
     for at, (before, after) in enumerate(pairwise(log.phases)):
         if before != after:
             axes.axvline(positions[at], color="0.5", linewidth=0.8, linestyle=":")
 
 
 def _prior(axes: Axes, log: TrainingLog, positions: Sequence[float]) -> None:
-    """The time in which the prior learned, before the first epoch: shaded."""
+    """Shade the time in which the prior was trained, before the first epoch."""
     last = log.rows[-1]
     if last.prior_seconds:
         axes.axvspan(0, positions[-1] * last.prior_seconds / last.seconds, color="0.93", zorder=0)
@@ -260,7 +260,7 @@ def _whole_numbers(axes: Axes) -> None:
 
 
 def _ends(positions: Sequence[float], against: str) -> tuple[float, float]:
-    """The same horizontal axis for all panels, whichever epochs have a value."""
+    """The same horizontal axis for all panels, whichever epochs have values."""
     first = positions[0] if against == "epoch" else 0.0
     margin = 0.02 * (positions[-1] - first) or 0.5
     return first - margin, positions[-1] + margin
@@ -277,7 +277,7 @@ def _positions(log: TrainingLog, against: str) -> tuple[list[float], str]:
 
 
 def _time_axis(axes: Axes, logs: Sequence[TrainingLog]) -> None:
-    """A logarithmic axis of time, labelled in seconds, minutes and hours."""
+    """A logarithmic time axis, labelled in seconds, minutes and hours."""
     times = [t for log in logs for t in log.series("seconds") if t > 0] or [1.0, 10.0]
     low, high = min(times) / 1.15, max(times) * 1.15
     axes.set_xscale("log")

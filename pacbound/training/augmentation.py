@@ -11,8 +11,8 @@ from pacbound.seeds import Noise
 
 __all__ = ["augmented"]
 
-PADDING = 4  # black pixels on every side, from which a window of the image's size is cut
-TURN, SHEAR, STRETCH, MOVE = 0.2, 0.2, 0.15, 0.15  # radians; the last in halves of the image
+PADDING = 4  # black pixels on every side; a window of the image's size is cut from the result
+TURN, SHEAR, STRETCH, MOVE = 0.2, 0.2, 0.15, 0.15  # radians; MOVE in half image sizes
 
 
 def augmented(kind: str, images: Tensor, source: Noise) -> Tensor:
@@ -27,7 +27,7 @@ def augmented(kind: str, images: Tensor, source: Noise) -> Tensor:
 
 
 def _distort(images: Tensor, source: Noise) -> Tensor:
-    """Each image turned, slanted, stretched and moved a little, by one affine map of its own."""
+    """Each image rotated, sheared, stretched and shifted a little by its own affine map."""
     n = len(images)
     turn, slant, wide, high, right, down = (2 * source.uniform(6, n) - 1).unbind()
     turn, slant = TURN * turn, SHEAR * slant
@@ -41,7 +41,7 @@ def _distort(images: Tensor, source: Noise) -> Tensor:
 
 
 def _flip_and_crop(images: Tensor, source: Noise) -> Tensor:
-    """Each image mirrored with probability one half and moved by up to four pixels.
+    """Each image mirrored with probability one half and shifted by up to four pixels.
 
     Arguments:
         images: (n, channels, height, width)

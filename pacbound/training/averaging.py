@@ -15,7 +15,7 @@ __all__ = ["PolyakAverage"]
 class PolyakAverage:
     """The average of a module's parameters over the steps, with exponential decay.
 
-    The first steps are averaged evenly, so that the start does not linger.
+    The first steps are averaged evenly, so that the initial values do not persist.
     """
 
     def __init__(self, module: nn.Module, decay: float) -> None:
@@ -26,21 +26,21 @@ class PolyakAverage:
 
     @torch.no_grad()
     def update(self) -> None:
-        """Take the parameters' present values into the average."""
+        """Add the current parameters to the average."""
         self.steps += 1
         keep = min(self.decay, 1 - 1 / self.steps)
         torch._foreach_lerp_(self.average, self.parameters, 1 - keep)
 
     @torch.no_grad()
     def swap(self) -> None:
-        """Exchange the parameters' values and the average's."""
+        """Swap the parameters with the average."""
         for parameter, average in zip(self.parameters, self.average, strict=True):
             present = parameter.clone()
             parameter.copy_(average)
             average.copy_(present)
 
     def state(self) -> dict[str, object]:
-        """What `restore` needs."""
+        """The state for `restore`."""
         return {"steps": self.steps, "average": self.average}
 
     def restore(self, saved: Any) -> None:

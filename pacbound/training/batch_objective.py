@@ -1,4 +1,4 @@
-"""The objective of one batch, as a module: what several processes differentiate together."""
+"""The objective of one batch, as a module that several processes differentiate together."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ __all__ = ["BatchObjective"]
 class BatchObjective(nn.Module):
     """A bound at the surrogate risk of a batch and at the KL.
 
-    A bound is not linear in either, so that the mean of the processes' bounds is another function.
-    Risk and KL are averaged over the processes instead, and the bound is taken at the means.
+    A bound is not linear in risk and KL, so the mean of the processes' bounds is another function.
+    Instead, risk and KL are averaged over the processes, and the bound is evaluated at the means.
 
     Arguments:
-        ranks: The processes that have the batch together.
-        products: What the network's products of matrices and its convolutions are computed in.
+        ranks: The processes that share the batch.
+        products: The number type of the network's matrix products and convolutions.
     """
 
     def __init__(
@@ -53,15 +53,15 @@ class BatchObjective(nn.Module):
         share: Share,
         noise_share: Share | None,
     ) -> tuple[Tensor, tuple[Tensor, Tensor, Tensor]]:
-        """The objective to differentiate; and surrogate risk, errors and KL, of the whole batch.
+        """The objective to differentiate, and the surrogate risk, errors and KL of the whole batch.
 
         Arguments:
-            inputs: This process's rows.
+            inputs: The rows of this process.
             source: None in a warm start, which has no noise and no KL.
-            draws: Of the weights, where examples share them.
-            share: What of the batch the rows are.
-            noise_share: What of the source's batch they are: the same where processes share the
-                noise; None, all of it, where each has its own.
+            draws: Weight draws, when examples share weights.
+            share: The position of the rows in the batch.
+            noise_share: Their position in the source's batch: the same if processes share the
+                noise; None (the whole batch) if each process has its own.
         """
         with products_in(self.products, inputs.device):
             logits = self.network(inputs, source, draws, noise_share)
@@ -74,7 +74,7 @@ class BatchObjective(nn.Module):
             kl, union = self.prior_variance()
             nats = kl + union
         if not self.ranks.alone:
-            # So weighted, the mean over the processes is the mean over the batch's examples.
+            # With this weight, the mean over the processes is the mean over the batch's examples.
             surrogate = surrogate * (self.ranks.count * share.rows / share.batch)
             errors = errors * self.ranks.count
             surrogate, nats, kl, errors = self.ranks.means([surrogate, nats, kl, errors])

@@ -1,4 +1,4 @@
-"""Checkpoints: what training leaves behind, written whole, read with suspicion."""
+"""Checkpoints: the result of training, written atomically and read with suspicion."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ from pacbound.training.tensor_file import read_tensors
 __all__ = ["Checkpoint", "described", "restore_posterior", "restored", "stored"]
 
 FORMAT = "pacbound-checkpoint/2"
-LONGEST = 300  # characters of a refusal
-HARMLESS = 1_000_000  # numbers that may be asked for: what does not fit is told by its name then
+LONGEST = 300  # characters of an error message
+HARMLESS = 1_000_000  # numbers: a smaller network is built, so that errors name its tensors
 FIELDS = {"format", "settings", "data", "prior_sha256", "epoch", "posterior", "training"}
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """The posterior's parameters, and what produced them.
+    """The posterior's parameters and how they were made.
 
-    A prior without data is not in it: whoever needs its centre makes it again from its seed and
-    compares it with `prior_sha256`.
+    It does not hold a prior without data. The prior's centre is made again from its seed and
+    compared with `prior_sha256`.
     """
 
     settings: Settings
@@ -45,11 +45,11 @@ class Checkpoint:
     prior_sha256: str
     epoch: int
     posterior: dict[str, Tensor]
-    training: dict[str, Any] | None  # the optimiser's state; None when training has finished
-    learned_prior: LearnedPrior | None = None  # which cannot be made again in a moment
+    training: dict[str, Any] | None  # the optimiser's state; None after the last epoch
+    learned_prior: LearnedPrior | None = None  # stored, because training it again takes long
 
     def save(self, path: Path) -> None:
-        """Write it whole or not at all."""
+        """Write the checkpoint atomically."""
         content = {
             "format": FORMAT,
             "settings": self.settings.to_mapping(),
@@ -65,7 +65,7 @@ class Checkpoint:
 
     @classmethod
     def load(cls, path: Path) -> Checkpoint:
-        """Read a checkpoint; one that asks for anything but tensors is refused, not run."""
+        """Read a checkpoint. A file that holds anything but tensors is refused, and never run."""
         content = read_tensors(path, "pacbound checkpoint")
         if not isinstance(content, dict) or content.get("format") != FORMAT:
             raise CheckpointError(f"{path} is not a pacbound checkpoint of format {FORMAT}")
@@ -96,7 +96,7 @@ class Checkpoint:
 
 
 def described(data: Dataset) -> dict[str, Any]:
-    """What a checkpoint says of the data that it was trained on."""
+    """The checkpoint's record of its training data."""
     return {
         "name": data.name,
         "sha256": data.sha256,
@@ -107,7 +107,7 @@ def described(data: Dataset) -> dict[str, Any]:
 
 
 def stored(network: StochasticNetwork) -> dict[str, Tensor]:
-    """A copy of the posterior's tensors as a checkpoint has them: of float32, on the CPU."""
+    """A copy of the posterior's tensors as a checkpoint stores them: float32, on the CPU."""
     found = {}
     for name, value in network.state_dict().items():
         dtype = torch.float32 if value.is_floating_point() else value.dtype
@@ -116,7 +116,7 @@ def stored(network: StochasticNetwork) -> dict[str, Tensor]:
 
 
 def _learned(content: Any, path: Path) -> LearnedPrior | None:
-    """A learned prior as it was saved; its digest is compared by whoever uses it."""
+    """A saved learned prior. Callers compare its digest."""
     if content is None:
         return None
     kinds = {"center": dict, "variances": tuple, "threads": int, "seconds": float}
@@ -128,7 +128,7 @@ def _learned(content: Any, path: Path) -> LearnedPrior | None:
             f"{path}: its learned prior does not say on which machine it was trained"
         )
     if not _is_validation(content["validation"]):
-        raise CheckpointError(f"{path}: its learned prior has no counts of a validation")
+        raise CheckpointError(f"{path}: its learned prior has no valid validation counts")
     if not 1 <= content["threads"] <= MOST_THREADS:
         raise CheckpointError(
             f"{path}: its learned prior was trained with {content['threads']} threads"
@@ -137,7 +137,7 @@ def _learned(content: Any, path: Path) -> LearnedPrior | None:
     center = content["center"]
     finite = _named_tensors(center) and all(torch.isfinite(x).all() for x in center.values())
     if not finite or not all(0 < x < math.inf for x in numbers):
-        raise CheckpointError(f"{path}: its learned prior is not of finite tensors and variances")
+        raise CheckpointError(f"{path}: its learned prior has invalid tensors or variances")
     return LearnedPrior(**content)
 
 
@@ -161,10 +161,10 @@ def _describes_data(data: object) -> bool:
 
 
 def _ensure_sizes(checkpoint: Checkpoint, module: nn.Module | None = None) -> None:
-    """Refuse settings whose network would take more memory than the tensors that came with them.
+    """Refuse settings whose network needs more memory than the tensors stored with them.
 
     Arguments:
-        module: The user's own network, where the checkpoint is of one.
+        module: The user's own network, if the checkpoint is of one.
     """
     settings, data = checkpoint.settings, checkpoint.data
     held = sum(value.numel() for value in checkpoint.posterior.values())
@@ -178,13 +178,13 @@ def _ensure_sizes(checkpoint: Checkpoint, module: nn.Module | None = None) -> No
     kind = posterior_kind(settings.posterior)
     flow = {"hidden": settings.flow_hidden, "steps": settings.flow_steps}
     try:
-        with torch.device("meta"):  # where nothing has memory
+        with torch.device("meta"):  # tensors there take no memory
             plain = plain_network(settings, shape, classes, module)
-    except (RuntimeError, TypeError, OverflowError) as error:  # sizes that no tensor can have
+    except (RuntimeError, TypeError, OverflowError) as error:  # impossible tensor sizes
         raise absurd from error
     needed = 0
     for value in plain.parameters():
-        is_vector = value.dim() < 2 and kind.has_noise  # whose entries are independent
+        is_vector = value.dim() < 2 and kind.has_noise  # its entries are independent
         posterior = Diag if is_vector else kind.posterior
         needed += posterior.least_numbers(value.shape, **flow)
     if needed > most:
@@ -192,15 +192,15 @@ def _ensure_sizes(checkpoint: Checkpoint, module: nn.Module | None = None) -> No
 
 
 def restored(checkpoint: Checkpoint, module: nn.Module | None = None) -> Problem:
-    """The network and the prior's centre, made anew and compared with the recorded digest.
+    """The network and the prior's centre, rebuilt and compared with the recorded digest.
 
     Arguments:
-        module: The user's own network, where the checkpoint is of one.
+        module: The user's own network, if the checkpoint is of one.
     """
     settings, learned = checkpoint.settings, checkpoint.learned_prior
     if (settings.prior_fraction > 0) != (learned is not None):
         raise CheckpointError(
-            "the checkpoint's settings and its prior differ on whether it was learned"
+            "the checkpoint's settings and its prior disagree on whether the prior was learned"
         )
     _ensure_sizes(checkpoint, module)
     shape = tuple(checkpoint.data["input_shape"])
@@ -215,7 +215,7 @@ def restored(checkpoint: Checkpoint, module: nn.Module | None = None) -> Problem
 
 
 def restore_posterior(network: StochasticNetwork, posterior: dict[str, Tensor]) -> None:
-    """Put a checkpoint's tensors into a network, refusing any that do not fit or make sense."""
+    """Load a checkpoint's tensors into a network; refuse any that do not fit or make sense."""
     expected = network.state_dict()
     odd = sorted(set(expected) ^ set(posterior))
     if odd:

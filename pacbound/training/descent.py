@@ -1,4 +1,4 @@
-"""One pass after the other over the examples: the loop of posteriors and of learned priors."""
+"""The training loop over batches, for posteriors and for learned priors."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ OptimizerFactory: TypeAlias = Callable[[Iterable[Tensor]], torch.optim.Optimizer
 
 @dataclass(frozen=True)
 class Step:
-    """How far training is, for a progress display."""
+    """The state of training, for a progress display."""
 
     phase: str  # "prior", "warm-start", "linear" or "bound"
     epoch: int
@@ -31,12 +31,12 @@ class Step:
     risk: float  # zero-one, the mean over this epoch so far
     kl: float
     objective: float
-    bound: float | None  # of what the last epoch saved
+    bound: float | None  # of the weights saved by the last epoch
 
 
 @dataclass(frozen=True)
 class Evaluated:
-    """The objective on a batch, to be differentiated, and what else is known there."""
+    """The objective on a batch, to be differentiated, and other figures of the batch."""
 
     objective: Tensor
     surrogate: float
@@ -46,7 +46,7 @@ class Evaluated:
 
 @dataclass
 class Totals:
-    """Sums over the examples of an epoch so far."""
+    """Sums over the examples of the current epoch."""
 
     seen: int = 0
     surrogate: float = 0.0
@@ -63,20 +63,20 @@ class Totals:
 
     @property
     def risk(self) -> float:
-        """The share of errors."""
+        """The error rate."""
         return self.errors / self.seen
 
 
 class Descent:
-    """Steps of an optimiser down an objective, batch by batch.
+    """Optimiser steps on an objective, batch by batch.
 
     Arguments:
-        optimizer: Its rates are set before every step.
-        average: Follows the parameters, where there is one.
-        examples: How many there are.
-        batch: How many of them a step takes.
-        what: The name of this training, for an error message.
-        remedy: The setting that may help where it diverges.
+        optimizer: Its learning rates are set before every step.
+        average: Follows the parameters, if given.
+        examples: The number of examples.
+        batch: The number of examples per step.
+        what: The name of this training in error messages.
+        remedy: The setting to reduce if training diverges.
     """
 
     def __init__(
@@ -104,10 +104,10 @@ class Descent:
         """One pass over the examples.
 
         Arguments:
-            epoch: Its number.
-            order: The examples' places, in the order in which they come.
+            epoch: The number of the epoch.
+            order: The indices of the examples, in the order of use.
             rates: The learning rate of each parameter group at a fraction of the epoch.
-            evaluate: The objective on the examples at some places.
+            evaluate: The objective on the examples with some indices.
             on_step: Called with the step's number, its objective, and the sums so far.
             averaged: Whether the average follows.
         """
@@ -134,7 +134,7 @@ class Descent:
         return totals
 
     def state(self) -> dict[str, Any]:
-        """What `restore` needs."""
+        """The state for `restore`."""
         return {
             "optimizer": self.optimizer.state_dict(),
             "average": self.average.state() if self.average else None,

@@ -1,4 +1,4 @@
-"""The training of a learned prior (`priors/learned.py`): its centre, then its variances."""
+"""The training of a learned prior (`priors/learned.py`): first its centre, then its variances."""
 
 from __future__ import annotations
 
@@ -37,16 +37,16 @@ from pacbound.training.tensor_file import read_tensors
 __all__ = ["MOST_THREADS", "learn_prior", "prior_path"]
 
 FORMAT = "pacbound-prior/2"
-MOST_THREADS = 1024  # that a file may ask for
-SPREADS = [2.0 ** (-k / 2) for k in range(2, 40)]  # of a weight's noise, relative to its layer
-FITTING = 500  # examples at a time, which share a draw where weights must be drawn
-DRAWS = 4  # of the weights for as many examples
+MOST_THREADS = 1024  # the limit for a value read from a file
+SPREADS = [2.0 ** (-k / 2) for k in range(2, 40)]  # a weight's noise, relative to its layer
+FITTING = 500  # examples at a time; they share a draw if weights must be drawn
+DRAWS = 4  # weight draws for as many examples
 FIELDS = {"format", "identity", "epoch", "machine", "threads", "seconds"}
 FIELDS |= {"network", "optimizer", "average"}
 
 
 def prior_path(checkpoint: Path, settings: Settings, part: Dataset) -> Path:
-    """Where the prior of these settings and examples is kept, for all posteriors around it."""
+    """The file of the prior for these settings and examples, shared by all posteriors."""
     name = derive("prior file", prior_settings(settings), part.sha256)[:12]
     return checkpoint.with_name(f"prior-{name}.pt")
 
@@ -61,16 +61,16 @@ def learn_prior(
 ) -> LearnedPrior:
     """Train the centre on its part of the examples, then fit the variances on the same part.
 
-    A share of the part, `prior_validation`, is kept from both: the last examples in the order of
-    the split. The centre's errors on it are counted at the end.
+    The share `prior_validation` of the part is held out from both: the last examples in the order
+    of the split. The centre's errors on it are counted at the end.
 
-    With a path the state is kept there after every epoch, and a run that was stopped continues,
-    with the number of threads that it began with: the prior is the one of a run that was not.
+    With a path, the state is saved there after every epoch. A stopped run then continues with its
+    original number of threads and gives the same prior as an uninterrupted run.
 
     Arguments:
-        part: The examples that it learns from, in the order of the split.
-        module: The user's own network, where the settings are for one.
-        threads: To train with; as many as there are by default.
+        part: The examples to train on, in the order of the split.
+        module: The user's own network, if the settings are for one.
+        threads: The number of threads; all by default.
     """
     run = _Run(settings, part, module, threads or torch.get_num_threads())
     first = run.restore(path) + 1 if path is not None and path.exists() else 1
@@ -95,7 +95,7 @@ class _Run:
                 "learn from"
             )
         self.settings, self.threads = settings, threads
-        self.m = part.m - aside  # fitted to; the others are the validation's
+        self.m = part.m - aside  # training examples; the others are for validation
         self.machine = machine_record(threads)
         self.own = module is not None
         self.network = plain_network(settings, part.input_shape, part.classes, module)
@@ -121,7 +121,7 @@ class _Run:
         )
         self.inputs = network_inputs(settings, part.train_inputs)
         self.labels = torch.from_numpy(part.train_labels)
-        self.seconds = 0.0  # of the epochs so far
+        self.seconds = 0.0  # the time of the epochs so far
         self.identity = derive("prior", prior_settings(settings), part.sha256)
 
     def epoch(self, epoch: int, on_step: Callable[[Step], None]) -> None:
@@ -149,7 +149,7 @@ class _Run:
         self.seconds += time.monotonic() - clock
 
     def prior(self) -> LearnedPrior:
-        """The centre, averaged where the settings say so, and its variances."""
+        """The centre, averaged if the settings say so, and its variances."""
         if self.average is not None:
             self.average.swap()
         center = {name: value.detach().clone() for name, value in self.network.named_parameters()}
@@ -161,7 +161,7 @@ class _Run:
 
     @torch.no_grad()
     def _validation_errors(self, center: dict[str, Tensor]) -> int:
-        """Of the centre, where it was not fitted; near ties count as errors."""
+        """The centre's errors on the validation examples; near ties count as errors."""
         errors = 0
         for first in range(self.m, len(self.labels), FITTING):
             rows = slice(first, first + FITTING)
@@ -171,11 +171,11 @@ class _Run:
 
     @torch.no_grad()
     def _fitted(self, center: dict[str, Tensor]) -> tuple[float, ...]:
-        """The largest noise that the risk on the prior's own examples hardly notices.
+        """The largest noise that hardly changes the risk on the prior's own examples.
 
-        Every group's standard deviation is the same multiple of the root mean square of its
-        weights; the multiple is the largest on a list at which the Gibbs risk is within the
-        tolerance of the centre's.
+        The standard deviation of every group is the same multiple of the root mean square of its
+        weights. The multiple is the largest on a list at which the Gibbs risk is within the
+        tolerance of the centre's risk.
         """
         probe = StochasticNetwork(self.network, center, posterior_named("diag"), (1.0,))
         groups = probe.variance_groups(self.settings.variance_groups)
@@ -216,10 +216,10 @@ class _Run:
         write_whole(path, lambda stream: torch.save(content, stream))
 
     def restore(self, path: Path) -> int:
-        """Continue from a file of the same settings and examples; returns its epoch."""
-        content = read_tensors(path, "prior (delete it to train anew)")
+        """Continue from a file of the same settings and examples; return its epoch."""
+        content = read_tensors(path, "prior (delete it and retrain)")
         if not isinstance(content, dict) or set(content) != FIELDS:
-            raise CheckpointError(f"{path} is not a prior: delete it to train anew")
+            raise CheckpointError(f"{path} is not a prior: delete it and retrain")
         if content["format"] != FORMAT or content["identity"] != self.identity:
             raise CheckpointError(f"{path} is not the prior of these settings and examples")
         epoch, threads, seconds = (content[name] for name in ("epoch", "threads", "seconds"))
@@ -227,20 +227,20 @@ class _Run:
             if type(epoch) is not int or not 1 <= epoch <= self.settings.prior_epochs:
                 raise ValueError("there is no such epoch")
             if type(threads) is not int or not 1 <= threads <= MOST_THREADS:
-                raise ValueError("it was trained with an absurd number of threads")
+                raise ValueError("it was trained with an impossible number of threads")
             if type(seconds) is not float or not 0 <= seconds < math.inf:
-                raise ValueError("it took no number of seconds")
+                raise ValueError("its training time is not a number of seconds")
             if not is_machine_record(content["machine"]):
                 raise ValueError("it does not say on which machine it was trained")
             restore_module(self.network, content["network"])
             self.descent.restore(content["optimizer"], content["average"])
         except ValueError as error:
-            raise CheckpointError(f"{path} is damaged: {error}; delete it to train anew") from error
+            raise CheckpointError(f"{path} is damaged: {error}; delete it and retrain") from error
         self.threads, self.seconds = threads, seconds
         here, before = machine_record(threads), content["machine"]
         self.machine = before
         if here != before and epoch < self.settings.prior_epochs:
-            # Nobody can train it again like that; the record says so.
+            # A replay cannot reproduce such a training; the record says so.
             self.machine = {**before, "continued on": f"{here}"[:LONGEST_RECORD]}
         return epoch
 
@@ -267,7 +267,7 @@ def _threads(count: int) -> Iterator[None]:
 
 @contextmanager
 def _dropout(network: nn.Module, rate: float, source: TrainingNoise) -> Iterator[None]:
-    """Inputs of every dense layer but the network's first layer are left out at random."""
+    """Dropout on the inputs of every dense layer except the network's first layer."""
 
     def drop(_: nn.Module, inputs: tuple[Tensor]) -> tuple[Tensor]:
         kept = torch.rand(inputs[0].shape, generator=source.fast) >= rate

@@ -15,55 +15,55 @@ from pacbound.files import write_whole
 __all__ = ["LAYERED", "EpochRecord", "TrainingLog", "log_path", "parse_line"]
 
 LARGEST = 2**53  # epochs
-LAYERED = ("prior_variances", "lipschitz")  # a number for each group
+LAYERED = ("prior_variances", "lipschitz")  # one number per group
 
 
 @dataclass(frozen=True)
 class EpochRecord:
-    """How an epoch ended: the figures of the weights that it saved."""
+    """The record of an epoch: the figures of the weights that it saved."""
 
     epoch: int
     phase: str  # "warm-start", "linear" or "bound"
     surrogate_risk: float  # the mean over the epoch's batches
     risk: float  # zero-one, with the posterior's noise, on a sample of the examples
     kl: float
-    nats: float  # KL and the union bound
+    nats: float  # KL plus the union bound
     bound: float  # the certificate's bound at these figures, without Monte Carlo allowance
     objective: float
     prior_variances: list[float]
-    lipschitz: list[float]  # estimated, of the groups that are not Gaussian
+    lipschitz: list[float]  # estimates for the groups that are not Gaussian
     learning_rate: float
     seconds: float  # since the start of training, over all resumed parts
-    # Catoni's β, or the weight of KL in an ELBO; null where the objective has neither, in a warm
+    # Catoni's β, or the weight of the KL in an ELBO. Null if the objective has neither, in a warm
     # start, and in the logs of earlier versions.
     beta: float | None = None
-    bound_error: float = 0.0  # what a standard error of the sampled risk adds to the bound
-    prior_seconds: float = 0.0  # that learning the prior took before; not counted in `seconds`
+    bound_error: float = 0.0  # the standard error of the sampled risk, as a change of the bound
+    prior_seconds: float = 0.0  # the time of training the prior; not included in `seconds`
 
 
 FIGURES = {field.name for field in fields(EpochRecord)} - {"epoch", "phase"}
 
 
 def log_path(checkpoint: Path) -> Path:
-    """Where the log of a checkpoint's training is."""
+    """The path of the log of a checkpoint's training."""
     return checkpoint.with_suffix(".log.jsonl")
 
 
 class TrainingLog:
-    """Records appended to a file as they come."""
+    """Records appended to a file one by one."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     def restart(self, epochs_kept: int) -> list[EpochRecord]:
-        """Drop what lies after the epoch that training resumes from; return what is kept."""
+        """Drop the records after the epoch that training resumes from; return the others."""
         kept = [record for record in self.records() if record.epoch <= epochs_kept]
         lines = "".join(json.dumps(asdict(record)) + "\n" for record in kept)
         write_whole(self.path, lambda stream: stream.write(lines.encode()))
         return kept
 
     def append(self, record: EpochRecord) -> None:
-        """Add one epoch; it is on the disk before the checkpoint that follows it."""
+        """Append one epoch. It is on disk before the checkpoint that follows it."""
         try:
             with self.path.open("a", encoding="utf-8") as stream:
                 stream.write(json.dumps(asdict(record)) + "\n")
@@ -82,17 +82,17 @@ class TrainingLog:
                 figures = parse_line(line, str(self.path))
                 records.append(EpochRecord(**figures))
             except (FileError, TypeError):
-                break  # a line cut short by a kill: it and what follows are made again
+                break  # a line truncated by a kill: this epoch and the following ones are run again
             if any(value is None and name != "beta" for name, value in figures.items()):
                 return records[:-1]
         return records
 
 
 def parse_line(line: bytes, where: str) -> dict[str, Any]:
-    """What a line says, as far as it says it; FileError, with the place, for what is no log.
+    """The figures in a line that has them; FileError, with the place, if it is not a log line.
 
-    A file may have anything in the place of a number. Numbers become floats; integers that
-    no float can hold are left out.
+    A file may hold anything where a number belongs. Numbers become floats; integers too large for a
+    float are left out.
     """
     try:
         record = json.loads(line)
@@ -102,7 +102,7 @@ def parse_line(line: bytes, where: str) -> dict[str, Any]:
         raise FileError(f"{where}: not an object, so not a training log")
     epoch, phase = record.get("epoch"), record.get("phase", "bound")
     if type(epoch) is not int or not 0 <= epoch < LARGEST or not isinstance(phase, str):
-        raise FileError(f"{where}: no epoch and its phase, so not a training log")
+        raise FileError(f"{where}: no valid epoch and phase, so not a training log")
     for name in FIGURES & record.keys():
         parse = _numbers if name in LAYERED else _number
         record[name] = parse(record[name], f"{where}: {name}")

@@ -48,8 +48,8 @@ from pacbound.training.schedules import SCHEDULES
 __all__ = ["train"]
 
 WARM_START_LEARNING_RATE = 1e-3
-AVERAGED = 0.1  # of all steps, at most: a longer average of a short run still has its start in it
-EVALUATED = 10_000  # examples, after every epoch but the last, which takes all
+AVERAGED = 0.1  # the largest part of all steps: longer averages still hold a short run's start
+EVALUATED = 10_000  # examples evaluated after every epoch; the last epoch evaluates all
 
 
 @keeping_memory()
@@ -66,24 +66,24 @@ def train(
     optimizer: OptimizerFactory | None = None,
     start: Checkpoint | None = None,
 ) -> Checkpoint:
-    """Minimise the objective; leave a checkpoint at `path` after every epoch.
+    """Minimise the objective; write a checkpoint to `path` after every epoch.
 
     The randomness of an epoch is derived from the seed and the epoch's number, so a run that
-    was stopped and resumed ends with the same weights as one that was not.
+    was stopped and resumed ends with the same weights as an uninterrupted one.
 
     Arguments:
-        path: Where the checkpoint is kept, and its log beside it; None for neither.
-        resume: Continue the run that left the checkpoint. A finished one is continued where the
-            settings have more epochs than it: with a schedule of its own for those.
+        path: The checkpoint; its log is beside it. None to write neither.
+        resume: Continue the run that wrote the checkpoint. A finished run is continued if the
+            settings have more epochs; the new epochs have their own schedule.
         on_step: Called after every step, also of a learned prior.
         on_epoch: Called after every epoch of the posterior.
-        module: The user's own network, where the settings are for one.
-        ranks: The processes that train together. The first writes the files.
-        arithmetic: Where to compute. A learned prior is always trained on the CPU, where it can be
-            trained again to the same bit.
-        optimizer: Makes an optimiser of parameters; Adam with the settings' rate by default. The
-            schedule multiplies the rates that it begins with.
-        start: A posterior to start from, of the same prior; the prior itself by default.
+        module: The user's own network, if the settings are for one.
+        ranks: The processes that train together. The first one writes the files.
+        arithmetic: The device and number type. A learned prior is always trained on the CPU, where
+            it can be reproduced to the last bit.
+        optimizer: Makes an optimiser from parameters; by default Adam with the settings' rate. The
+            schedule multiplies its initial rates.
+        start: A posterior of the same prior to start from; by default the prior itself.
     """
     settings = with_structure(settings, module)
     saved = Checkpoint.load(path) if resume and path is not None else None
@@ -117,7 +117,7 @@ def train(
             continue
         seconds = time.monotonic() - clock
         record = EpochRecord(epoch=epoch, seconds=seconds, prior_seconds=before, **figures)
-        # The log first: after a kill between the two the epoch is done, and logged, again.
+        # The log first: after a kill between the two, the epoch is run and logged again.
         if log is not None and path is not None:
             log.append(record)
             checkpoint.save(path)
@@ -129,7 +129,7 @@ def train(
 def _continued(
     settings: Settings, saved: Checkpoint, data: Dataset, path: Path | None
 ) -> tuple[Settings, Checkpoint | None]:
-    """The settings to resume with; and where to start from, if a finished run gets more epochs."""
+    """The settings to resume with, and the start if a finished run gets more epochs."""
     if saved.data["sha256"] != data.sha256:
         raise CheckpointError(f"{path} was trained on other data than this {data.name}")
     before, earlier = saved.settings.epochs, saved.settings.earlier_epochs
@@ -153,7 +153,7 @@ def _learned(
     module: nn.Module | None,
     ranks: Ranks,
 ) -> LearnedPrior:
-    """The prior of these settings, trained by the first process or found beside the checkpoint."""
+    """The prior of these settings, trained by the first process or read from its file."""
     file = prior_path(path, settings, part) if path is not None else None
 
     def learn(still_here: Callable[[], None]) -> LearnedPrior:
@@ -174,7 +174,7 @@ def _difference(saved: Checkpoint, settings: Settings) -> str:
 
 @dataclass(frozen=True)
 class Phase:
-    """A stretch of training with a schedule of its own."""
+    """A part of training with its own schedule."""
 
     name: str
     epochs: int
@@ -183,7 +183,7 @@ class Phase:
 
 
 def _phases(settings: Settings) -> list[Phase]:
-    """The phases of a run. One that continues another has a single one after the earlier epochs."""
+    """The phases of a run. A continued run has a single phase after the earlier epochs."""
     rate, schedule = settings.learning_rate, settings.schedule
     nonlinear = posterior_kind(settings.posterior).starts_linear
     last = settings.flow_learning_rate if nonlinear else rate
@@ -257,13 +257,13 @@ class _Run:
             join_batch_norms(self.network)
 
     def _join(self, phase: Phase) -> None:
-        """Let all processes differentiate together what has a gradient in this phase."""
+        """Let all processes differentiate together the parameters of this phase."""
         if self.ranks.alone or phase == self.joined_for:
             return
         self.joined_for = phase
-        self.evaluate = self.batch_objective  # which ends the hooks of the phase before
+        self.evaluate = self.batch_objective  # this removes the hooks of the previous phase
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", FutureWarning)  # of a name that is to change
+            warnings.simplefilter("ignore", FutureWarning)  # about a name that will change
             self.evaluate = DistributedDataParallel(
                 self.batch_objective,
                 broadcast_buffers=False,
@@ -272,11 +272,11 @@ class _Run:
 
     @property
     def own_noise(self) -> bool:
-        """Whether each process draws noise of its own."""
+        """Whether each process draws its own noise."""
         return self.settings.noise_streams > 1
 
     def phase_at(self, epoch: int) -> tuple[Phase, int]:
-        """The phase that an epoch belongs to, and the epochs of that phase before it."""
+        """The phase of an epoch, and the number of earlier epochs in that phase."""
         before = epoch - 1
         for phase in self.phases:
             if before < phase.epochs:
@@ -296,7 +296,7 @@ class _Run:
         return Descent(optimizer, self.average, m, batch, "training", "learning_rate")
 
     def epoch(self, epoch: int, on_step: Callable[[Step], None]) -> dict[str, Any]:
-        """One pass over the data; returns the figures of its record."""
+        """One pass over the data; return the figures of its record."""
         settings = self.settings
         phase, before = self.phase_at(epoch)
         warm = phase.name == "warm-start"
@@ -329,7 +329,7 @@ class _Run:
         """The objective on a batch.
 
         Every process takes its share of the batch, and all take the same step. They also draw the
-        same noise, that of the whole batch, unless each has its own.
+        same noise, that of the whole batch, unless each process has its own.
         """
         share, draws = self.ranks.share(len(chosen)), self.settings.weight_draws
         if self.own_noise:
@@ -352,7 +352,7 @@ class _Run:
         return augmented(kind, self.inputs[chosen], source)[share.place]
 
     def _refuse_drift(self, epoch: int) -> None:
-        """Stop processes whose parameters are not the same any more."""
+        """Stop if the processes no longer have the same parameters."""
         if self.ranks.alone:
             return
         state = self.modules.state_dict()
@@ -366,7 +366,7 @@ class _Run:
 
     @torch.no_grad()
     def _figures(self, phase: str, epoch: int, totals: Totals) -> dict[str, Any]:
-        """The figures of the weights that are saved."""
+        """The figures of the saved weights."""
         warm = phase == "warm-start"
         average = self.average if not warm else None
         if average is not None:
@@ -396,10 +396,10 @@ class _Run:
         }
 
     def _saved_risk(self, epoch: int, totals: Totals) -> tuple[float, float]:
-        """The risk of the present weights with fresh noise, and its standard error.
+        """The risk of the current weights with fresh noise, and its standard error.
 
-        It is measured on examples that are spread evenly. Variational inference, which has no
-        bound to show, and processes that write nothing keep to the mean over the epoch.
+        It is measured on evenly spread examples. Variational inference, which has no bound to
+        show, and processes that write nothing use the mean over the epoch.
         """
         if self.settings.objective == "elbo" or not self.ranks.first:
             return totals.risk, 0.0
@@ -416,7 +416,7 @@ class _Run:
             for part in parts
         ]
         risk = torch.cat(wrong).double().mean().item()
-        # Examples that share weights err together: parts are compared, not examples.
+        # Examples that share weights err together: the variance is between parts, not examples.
         means = torch.stack([part.double().mean() for part in wrong])
         if len(means) > 1:
             return risk, means.std().item() / math.sqrt(len(means))
@@ -427,7 +427,7 @@ class _Run:
         return bernoulli_kl_inverse(risk, max(complexity, 0.0))
 
     def checkpoint(self, epoch: int) -> Checkpoint:
-        """The state after an epoch; only the posterior when it was the last one."""
+        """The state after an epoch; only the posterior after the last one."""
         if self.average is not None:
             self.average.swap()
         posterior = stored(self.network)
@@ -448,7 +448,7 @@ class _Run:
         )
 
     def begin_at(self, start: Checkpoint) -> None:
-        """Start from another posterior than the prior's."""
+        """Start from another posterior than the prior."""
         self._restore_posterior(start)
 
     def _restore_posterior(self, saved: Checkpoint) -> None:
@@ -458,7 +458,7 @@ class _Run:
         restore_posterior(self.network, posterior)
 
     def restore(self, saved: Checkpoint) -> None:
-        """Continue where a checkpoint was written."""
+        """Continue from a checkpoint."""
         self._restore_posterior(saved)
         parts = {"modules", "optimizer", "average"}
         try:
@@ -472,5 +472,5 @@ class _Run:
             self.descent.restore(saved.training["optimizer"], saved.training["average"])
         except ValueError as error:
             raise CheckpointError(
-                f"the checkpoint's training state does not fit: {error}; train anew with --force"
+                f"the checkpoint's training state does not fit: {error}; train again with --force"
             ) from error

@@ -1,6 +1,6 @@
 """What rounding depends on: the processor, its instructions, the libraries and the threads.
 
-Sums of floats depend on their order, and libraries choose it by the instructions that they find.
+Sums of floats depend on their order. Libraries choose it by the instructions they find.
 Measured with torch 2.13.0 on an AMD EPYC with AVX-512: see `tests/training/test_replay.py`.
 """
 
@@ -15,7 +15,7 @@ import torch
 
 __all__ = ["LONGEST_RECORD", "OVERRIDES", "is_machine_record", "machine_record"]
 
-# What makes a library use other instructions, or sum in another order, than it would by itself.
+# Variables that change the instructions or the order of sums in a library.
 OVERRIDES = (
     "ATEN_CPU_CAPABILITY",
     "ONEDNN_MAX_CPU_ISA",
@@ -29,7 +29,7 @@ BUILDS = {"mkl": r"Math Kernel Library Version (.*)", "onednn": r"MKL-DNN (v.*)"
 
 
 def machine_record(threads: int) -> dict[str, str]:
-    """What the bits of a training depend on, in words. Where two are equal, bits must be."""
+    """What the bits of a training depend on, in words. Equal descriptions imply equal bits."""
     about = _cpu_info()
     has = about.get("flags", about.get("Features", "")).split()
     config = torch.__config__.show()
@@ -47,7 +47,7 @@ def machine_record(threads: int) -> dict[str, str]:
 
 
 def is_machine_record(record: object) -> bool:
-    """Whether what was read from a file can be one."""
+    """Whether a value read from a file can be a description of a machine."""
     return (
         isinstance(record, dict)
         and len(record) <= 100
@@ -56,7 +56,7 @@ def is_machine_record(record: object) -> bool:
 
 
 def _cpu_info() -> dict[str, str]:
-    """Of the first processor, where the system says so."""
+    """The first processor's entries, if the system provides them."""
     try:
         text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
     except OSError:

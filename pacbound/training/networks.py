@@ -1,4 +1,4 @@
-"""The plain network of the settings, and what it sees of raw inputs."""
+"""The plain network of the settings, and its inputs for raw inputs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["network_inputs", "plain_network", "with_structure"]
 
 
 def with_structure(settings: Settings, module: nn.Module | None) -> Settings:
-    """The settings with the digest of the user's module, where they have none."""
+    """The settings with the digest of the user's module, if they have none."""
     if module is None or not network_named(settings.network).is_given or settings.structure:
         return settings
     return replace(settings, structure=structure_digest(prepared(module)))
@@ -29,11 +29,11 @@ def plain_network(
     classes: int,
     module: nn.Module | None = None,
 ) -> nn.Module:
-    """The network of the settings, for inputs of a shape and a number of classes.
+    """The network of the settings, for an input shape and a number of classes.
 
     Arguments:
-        module: The user's own, where the settings are for one. It is never made from a name in the
-            settings: those may come from a file, and importing runs code.
+        module: The user's own network, if the settings are for one. It is never imported by a name
+            in the settings: they may come from a file, and importing runs code.
     """
     network = network_named(settings.network)
     if network.build is None:
@@ -48,13 +48,13 @@ def _own_network(settings: Settings, module: nn.Module | None) -> nn.Module:
     if module is None:
         name = settings.model or "PACKAGE.MODULE:FACTORY"
         raise ModuleError(
-            "the network is a module of your own, which is made by running code: say which with "
+            "the network is a module of your own, and making it runs code: name it with "
             f"--model {name}, or give the module in Python"
         )
     own = prepared(module)
     if structure_digest(own) != settings.structure:
         raise ModuleError(
-            "the module has other layers than the settings say: the digest of its structure "
+            "the module's layers differ from the settings: the digest of its structure "
             f"begins {structure_digest(own)[:12]}, not {settings.structure[:12] or 'with anything'}"
         )
     refuse_wide(own, settings.posterior)
@@ -62,5 +62,5 @@ def _own_network(settings: Settings, module: nn.Module | None) -> nn.Module:
 
 
 def network_inputs(settings: Settings, inputs: np.ndarray) -> Tensor:
-    """What the network of the settings sees of raw inputs."""
+    """The network's inputs for raw inputs."""
     return map_inputs(inputs, settings.input_scale, settings.smoothing, settings.alignment)

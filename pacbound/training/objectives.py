@@ -1,4 +1,4 @@
-"""What training minimises: a bound as a function of the surrogate risk and the nats."""
+"""The objectives of training: bounds as functions of the surrogate risk and the nats."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["OBJECTIVES", "Elbo", "Objective", "objective_named", "objective_of"]
 
 
 class Objective(nn.Module, ABC):
-    """A bound on the risk to be minimised over the posterior."""
+    """A bound on the risk, minimised over the posterior."""
 
     def __init__(self, m: int, delta: float) -> None:
         super().__init__()
@@ -30,7 +30,7 @@ class Objective(nn.Module, ABC):
         """The bound at this surrogate risk and this many nats (KL and union bound)."""
 
     def beta_at(self, risk: float, nats: float) -> float | None:
-        """The trade-off β between the two that is in use there, if the objective has one."""
+        """The trade-off β in use, if the objective has one."""
         return None
 
 
@@ -47,7 +47,7 @@ class Catoni(Objective):
 
 
 class CatoniTrained(Objective):
-    """Catoni's bound with β followed by gradient, as in the paper."""
+    """Catoni's bound with β trained by gradient, as in the paper."""
 
     def __init__(self, m: int, delta: float) -> None:
         super().__init__(m, delta)
@@ -82,16 +82,16 @@ class Elbo(Objective):
     """Variational inference: the negative evidence lower bound per example, in nats.
 
     Arguments:
-        beta: The weight of KL.
-        annealing: Steps in which that weight grows linearly from 0; none for the whole weight
-            from the start.
+        beta: The weight of the KL.
+        annealing: The number of steps in which the weight grows linearly from 0; 0 for the full
+            weight from the start.
     """
 
     steps: Tensor
 
     def __init__(self, m: int, delta: float, classes: int, beta: float, annealing: int) -> None:
         super().__init__(m, delta)
-        self.nats_of_guessing = math.log(classes)  # the surrogate risk is in units of this
+        self.nats_of_guessing = math.log(classes)  # the unit of the surrogate risk
         self.beta = beta
         self.annealing = annealing
         self.register_buffer("steps", torch.zeros((), dtype=torch.int64))
@@ -131,7 +131,7 @@ class KLInverse(Objective):
 
     def forward(self, risk: Tensor, nats: Tensor) -> Tensor:
         complexity = maurer.complexity(nats, self.m, self.delta)
-        # Where the inverse is vacuous it is flat; its relaxation keeps a slope towards small risks.
+        # Where the inverse is vacuous, it is flat. The relaxation keeps a slope to small risks.
         if not (risk.item() < 1 and 0 <= complexity.item() < 10):
             relaxed: Tensor = risk + complexity
             return relaxed
@@ -149,14 +149,14 @@ OBJECTIVES: dict[str, type[Objective]] = {
 
 
 def objective_named(name: str, m: int, delta: float) -> Objective:
-    """The bound of that name."""
+    """The bound of this name."""
     if name not in OBJECTIVES:
         raise unknown_name("objective", name, [*OBJECTIVES, "elbo"])
     return OBJECTIVES[name](m, delta)
 
 
 def objective_of(settings: Settings, m: int, classes: int) -> Objective:
-    """What a training run minimises: a bound, or the negative ELBO."""
+    """The objective of a training run: a bound, or the negative ELBO."""
     if settings.objective == "elbo":
         epochs = settings.linear_epochs + settings.epochs
         steps = round(settings.beta_annealing * epochs * math.ceil(m / settings.batch))

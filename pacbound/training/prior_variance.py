@@ -23,7 +23,7 @@ LARGEST = math.log(C) - 1 / B  # log λ_1, the largest variance on the grid
 
 @dataclass(frozen=True)
 class Tail:
-    """The certificate's Monte Carlo KL, as training foresees it."""
+    """The Monte Carlo KL that the certificate will use, as predicted in training."""
 
     samples: int
     delta: float
@@ -32,18 +32,18 @@ class Tail:
 class PriorVariance(nn.Module):
     """KL(q‖p) and the price of the prior's variance, differentiable.
 
-    Where a posterior is not Gaussian the second moment is the certificate's upper limit of it:
-    its tail grows with the Lipschitz constant, so training keeps that small by itself.
+    For a posterior that is not Gaussian, the second moment is the certificate's upper limit of it.
+    Its tail grows with the Lipschitz constant, so training keeps that constant small.
 
     Arguments:
         network: The stochastic network.
         center: The prior's centre, by parameter name.
-        grouping: "layer" or "network": what shares one variance.
-        mode: "profiled": λ = T/d, where KL is smallest; "trained"; or "fixed", off the grid.
-        scales: The posterior's scales at the start, of all layers or of each: a trained λ
-            starts with their mean square.
-        fixed: λ where it is fixed: of all groups, or of each.
-        tail: How the certificate will sample the KL; None to leave its allowance out.
+        grouping: "layer" or "network": the layers that share one variance.
+        mode: "profiled": λ = T/d, which minimises the KL; "trained"; or "fixed", off the grid.
+        scales: The posterior's initial scales, one for all layers or one for each. A trained λ
+            starts at their mean square.
+        fixed: λ if it is fixed: one for all groups, or one for each.
+        tail: How the certificate will sample the KL; None to omit its allowance.
     """
 
     def __init__(
@@ -75,11 +75,11 @@ class PriorVariance(nn.Module):
         self._norms = [[EstimatedNorm() for _ in group] for group in self._groups]
 
     def move_center(self, like: Tensor) -> None:
-        """Bring the prior's centre to the device and type of the posterior's parameters."""
+        """Move the prior's centre to the device and type of the posterior's parameters."""
         self._groups = [[(q, part.to(like)) for q, part in group] for group in self._groups]
 
     def second_moments(self) -> list[Tensor]:
-        """T = E‖W − Θ0‖² of every group, or what the certificate would put in its place."""
+        """T = E‖W − Θ0‖² of every group, or the certificate's upper limit of it."""
         moments = [
             torch.stack([q.second_moment(center) for q, center in group]).sum()
             for group in self._groups
@@ -93,7 +93,7 @@ class PriorVariance(nn.Module):
         ]
 
     def lipschitz(self) -> list[Tensor | None]:
-        """The estimated Lipschitz constant of every group; None where it is Gaussian."""
+        """The estimated Lipschitz constant of every group; None for a Gaussian group."""
         constants: list[Tensor | None] = []
         for group, norms in zip(self._groups, self._norms, strict=True):
             if all(q.is_gaussian for q, _ in group):
@@ -128,14 +128,14 @@ class PriorVariance(nn.Module):
                 )
             ]
         ).sum()
-        if self._fixed is not None:  # nothing was chosen
+        if self._fixed is not None:  # no variance was chosen
             return kl, torch.zeros(())
-        # λ is at most λ_1; the clamp is for the rounding of its logarithm.
+        # λ is at most λ_1; the clamp removes rounding of its logarithm.
         indices = [(B * (math.log(C) - value)).clamp(min=1) for value in log_variances]
         return kl, torch.stack([index_cost(index) for index in indices]).sum()
 
     def get_extra_state(self) -> Any:
-        """The singular vectors that the estimates of Lipschitz constants follow."""
+        """The singular vectors used to estimate Lipschitz constants."""
         return [[norm.state_dict() for norm in norms] for norms in self._norms]
 
     def set_extra_state(self, state: Any) -> None:

@@ -1,4 +1,4 @@
-"""A training problem built from its settings: the prior, and a stochastic network around it."""
+"""A training problem built from its settings: the prior and a stochastic network around it."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ __all__ = ["Problem", "build", "build_for", "observe"]
 class Problem:
     """A stochastic network at its prior, that prior, and the plain network.
 
-    The variances are those that a learned prior brings with it, for every variance group; without
-    data none is fixed, and any on the grid may be chosen at its price.
+    The variances are those of a learned prior, one for every variance group. A prior without data
+    fixes none: any variance on the grid may be chosen at its price.
     """
 
     network: StochasticNetwork
@@ -44,12 +44,12 @@ def build(
     module: nn.Module | None = None,
     learned: LearnedPrior | None = None,
 ) -> Problem:
-    """The posterior around its prior: a learned one, or one from a seed.
+    """The posterior around its prior, which is learned or made from a seed.
 
     Arguments:
-        module: The user's own network, where the settings are for one.
-        learned: The prior, where the settings are for one that learned; the posterior then starts
-            as the prior itself, where its KL is 0.
+        module: The user's own network, if the settings are for one.
+        learned: The prior, if the settings are for a learned one. The posterior then starts at the
+            prior itself, where its KL is 0.
     """
     plain = plain_network(settings, input_shape, classes, module)
     family = posterior_named(
@@ -72,7 +72,7 @@ def build(
     network = StochasticNetwork(plain, mean, family, scales)
     groups = network.variance_groups(settings.variance_groups)
     if variances is not None and len(variances) != len(groups):
-        raise CheckpointError("the learned prior must bring one variance for each variance group")
+        raise CheckpointError("the learned prior must have one variance for each variance group")
     return Problem(network, center, variances, digest, plain)
 
 
@@ -82,7 +82,7 @@ def build_for(
     module: nn.Module | None = None,
     learned: LearnedPrior | None = None,
 ) -> Problem:
-    """The same for examples, a few of which show how a user's own network behaves."""
+    """The same for examples. A few of them are used to probe a user's own network."""
     problem = build(settings, data.input_shape, data.classes, module, learned)
     if module is not None:
         observe(problem, settings, data)
@@ -90,7 +90,7 @@ def build_for(
 
 
 def observe(problem: Problem, settings: Settings, data: Dataset) -> None:
-    """See on a few examples how a user's own network behaves, and how it uses its layers."""
+    """Probe a user's own network on a few examples, and observe how it uses its layers."""
     few = network_inputs(settings, data.train_inputs[probe_places(data.m)])
     refuse_misbehaviour(problem.plain, few, data.classes)
     problem.network.observe(few)

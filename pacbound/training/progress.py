@@ -1,4 +1,4 @@
-"""How training is shown: a bar on a terminal, a line for each epoch elsewhere."""
+"""The display of training: a bar on a terminal, a line per epoch elsewhere."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ def _nothing(_: object) -> None:
 
 @dataclass(frozen=True)
 class Callback:
-    """Functions to call while training runs.
+    """Functions called during training.
 
     Arguments:
         on_step: Called after every step, also of a learned prior.
-        on_epoch: Called after every epoch of the posterior, when its checkpoint is written.
+        on_epoch: Called after every epoch of the posterior, once its checkpoint is written.
 
     Example:
         >>> records = []
@@ -36,9 +36,9 @@ class Callback:
 
 @contextmanager
 def training_progress(objective: str) -> Iterator[Callback]:
-    """Shows steps and epochs on stderr.
+    """Show steps and epochs on stderr.
 
-    Variational inference has no bound to show, but the negative ELBO.
+    Variational inference has no bound; it shows the negative ELBO.
     """
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn

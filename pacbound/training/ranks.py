@@ -1,4 +1,4 @@
-"""One process of several that train together, as `torchrun` starts them."""
+"""One of several processes that train together, started by `torchrun`."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from pacbound.networks.share import Share
 
 __all__ = ["ALONE", "Ranks", "is_first", "joined", "local_rank", "world_size"]
 
-TIMEOUT = timedelta(minutes=10)  # without an answer from the others
+TIMEOUT = timedelta(minutes=10)  # without a response from the others
 BACKENDS = {"cpu": "gloo", "cuda": "nccl"}
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class Ranks:
-    """This process's number, and how many there are.
+    """This process's rank, and the number of processes.
 
-    Every process has a copy of the parameters and takes the same steps with them. Of each batch
-    it has consecutive rows, so that the batch is the one of a single process.
+    Every process has a copy of the parameters and takes the same steps. It has consecutive rows of
+    each batch, so the batch is the same as in a single process.
     """
 
     rank: int = 0
@@ -36,12 +36,12 @@ class Ranks:
 
     @property
     def first(self) -> bool:
-        """Whether this is the one that writes files and speaks."""
+        """Whether this process writes files and messages."""
         return self.rank == 0
 
     @property
     def alone(self) -> bool:
-        """Whether there are no others."""
+        """Whether there are no other processes."""
         return self.count == 1
 
     def share(self, batch: int) -> Share:
@@ -55,11 +55,11 @@ class Ranks:
         return Share(edges[0], edges[1] - edges[0], batch)
 
     def refuse_unfit(self, noise_streams: int, m: int, batch: int) -> None:
-        """Refuse noise of another number of processes, and batches without a row for each."""
+        """Refuse noise for another number of processes, and batches too small for all of them."""
         if noise_streams not in (1, self.count):
             raise WorkerError(
-                f"noise_streams={noise_streams} is the noise of as many processes, not of "
-                f"{self.count}: start it with torchrun --nproc-per-node {noise_streams}"
+                f"noise_streams={noise_streams} is for that many processes, not for {self.count}: "
+                f"start it with torchrun --nproc-per-node {noise_streams}"
             )
         smallest = min(m % batch or batch, m)
         if smallest < self.count:
@@ -69,11 +69,11 @@ class Ranks:
             )
 
     def means(self, values: Sequence[Tensor]) -> list[Tensor]:
-        """The means of scalars over all processes, to the same bit in all of them.
+        """The means of scalars over all processes, equal to the last bit in all of them.
 
-        The gradient of each is that of this process's value. Averaged over the processes, as
-        DistributedDataParallel does, gradients of a function of the means are then its true ones,
-        although the function is not linear.
+        The gradient of each mean is that of this process's value. DistributedDataParallel averages
+        gradients over the processes. The gradients of a function of the means are then exact,
+        even if the function is not linear.
         """
         if self.alone:
             return list(values)
@@ -81,7 +81,7 @@ class Ranks:
         dist.all_reduce(total)
         means = (total / self.count).unbind()
         pairs = zip(values, means, strict=True)
-        # own − own is exactly zero, and only its gradient is left.
+        # own − own is exactly zero; only its gradient remains.
         return [mean.to(own) + (own - own.detach()) for own, mean in pairs]
 
     def same(self, digest: str) -> bool:
@@ -93,11 +93,11 @@ class Ranks:
         return len(set(digests)) == 1
 
     def from_first(self, make: Callable[[Callable[[], None]], T]) -> T:
-        """What the first process makes, for all.
+        """Let the first process make a value, and send it to all.
 
         Arguments:
-            make: Calls what it is given from time to time, so that the others, which wait, do not
-                take the first for dead.
+            make: Makes the value. It calls its argument from time to time, so that the waiting
+                processes do not consider the first one dead.
         """
         if self.alone:
             return make(lambda: None)
@@ -116,7 +116,7 @@ ALONE = Ranks()
 
 
 def world_size() -> int:
-    """How many processes `torchrun` started; 1 without it."""
+    """The number of processes that `torchrun` started; 1 without it."""
     if not {"RANK", "WORLD_SIZE", "MASTER_ADDR"} <= set(os.environ):
         return 1
     size = os.environ["WORLD_SIZE"]
@@ -126,21 +126,21 @@ def world_size() -> int:
 
 
 def local_rank() -> int:
-    """The number of this process on its machine."""
+    """The rank of this process on its machine."""
     return int(os.environ.get("LOCAL_RANK", "0")) if world_size() > 1 else 0
 
 
 def is_first() -> bool:
-    """Whether this process is the one that writes files and messages."""
+    """Whether this process writes files and messages."""
     return world_size() == 1 or os.environ.get("RANK") == "0"
 
 
 @contextmanager
 def joined(device: torch.device) -> Iterator[Ranks]:
-    """The processes that `torchrun` started, until all of them have finished.
+    """The group of processes that `torchrun` started, until all of them have finished.
 
-    Without it, or with one process, nothing is begun. Where another process ends before its time,
-    this one does not wait for it: `torchrun` ends it, or the broken connection does.
+    Without torchrun, or with one process, no group is formed. If another process ends early, this
+    one does not wait for it: `torchrun` or the broken connection ends it.
     """
     if world_size() == 1:
         yield ALONE
@@ -151,11 +151,11 @@ def joined(device: torch.device) -> Iterator[Ranks]:
         dist.init_process_group(BACKENDS[device.type], timeout=TIMEOUT)
     except (ValueError, RuntimeError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise WorkerError(f"the processes of torchrun do not find each other: {reason}") from error
+        raise WorkerError(f"the processes of torchrun cannot connect: {reason}") from error
     ranks = Ranks(dist.get_rank(), dist.get_world_size())
     try:
         yield ranks
-        dist.barrier()  # none leaves while another still speaks to it
+        dist.barrier()  # no process leaves while another still communicates with it
     except RuntimeError as error:
         if not _is_lost_connection(error):
             raise

@@ -1,4 +1,4 @@
-"""A learned prior that is trained again: is it the same, and if not, how far apart are the two?"""
+"""Train a learned prior again and compare: is it the same, and if not, how far apart are they?"""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ CHUNK = 2000  # examples at a time
 
 
 class PriorDiffers(UserWarning):
-    """A prior that was trained again on another kind of machine has other bits."""
+    """A prior that was trained again on another kind of machine has different bits."""
 
 
 @dataclass(frozen=True)
 class Replay:
-    """How a prior compares with itself, trained again from its settings on its part.
+    """The comparison of a prior with its replay from the same settings and examples.
 
-    `weight_distance` is the norm of the difference relative to that of the recorded weights,
-    `prediction_disagreement` the share of the prior's own examples that get another class, and
-    `variance_ratio` the largest ratio of two variances of one group.
+    `weight_distance` is the norm of the difference relative to that of the recorded weights.
+    `prediction_disagreement` is the share of the prior's own examples with another predicted class.
+    `variance_ratio` is the largest ratio of two variances of one group.
     """
 
     same_machine: bool
@@ -39,7 +39,7 @@ class Replay:
     variance_ratio: float = 1.0
 
     def words(self) -> str:
-        """What was found, and what that does and does not show."""
+        """The result, and what it does and does not show."""
         if self.identical:
             where = "the same" if self.same_machine else "another"
             return (
@@ -63,11 +63,11 @@ def compare_priors(
     part: Dataset,
     module: nn.Module | None = None,
 ) -> Replay:
-    """Compare a prior with itself, trained again; other bits on the same machine are refused.
+    """Compare a prior with its replay. Different bits on the same kind of machine are refused.
 
     Arguments:
-        part: The examples that it learned from.
-        module: The user's own network, where the settings are for one.
+        part: The examples that it was trained on.
+        module: The user's own network, if the settings are for one.
     """
     same_machine = recorded.machine == again.machine
     identical = recorded.sha256 == again.sha256 and recorded.variances == again.variances

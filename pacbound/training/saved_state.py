@@ -1,8 +1,8 @@
-"""The state of a training run, put back only where it fits: a file can hold any.
+"""Restore the state of a training run, after checking that it fits: a file can hold anything.
 
-What torch itself restores it does not compare: tensors are cast and averages spread to the shapes
-they are copied into, an optimiser takes moments of any shape and fails at its next step, and its
-rates and switches are those of the file.
+torch does not check what it restores. It casts tensors and broadcasts averages to the target
+shapes. An optimiser accepts moments of any shape and fails at its next step, and it takes its rates
+and switches from the file.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from torch import Tensor, nn
 
 __all__ = ["fitting", "restore_module", "restore_moments"]
 
-MOMENTS = {"step", "exp_avg", "exp_avg_sq"}  # what Adam keeps of a parameter
+MOMENTS = {"step", "exp_avg", "exp_avg_sq"}  # Adam's state of a parameter
 
 
 def fitting(name: str, saved: Any, like: Tensor) -> Tensor:
-    """A copy of the saved tensor for the place of another; ValueError if it does not fit there."""
+    """A copy of a saved tensor that is to replace another; ValueError if it does not fit."""
     if not isinstance(saved, Tensor) or saved.shape != like.shape:
         raise ValueError(f"{name} is not a tensor of shape {tuple(like.shape)}")
     if saved.dtype != like.dtype and not (saved.is_floating_point() and like.is_floating_point()):
@@ -29,22 +29,22 @@ def fitting(name: str, saved: Any, like: Tensor) -> Tensor:
 
 
 def restore_module(module: nn.Module, saved: Any) -> None:
-    """Put back what `module.state_dict()` gave; ValueError if it does not fit."""
+    """Restore a result of `module.state_dict()`; ValueError if it does not fit."""
     expected: dict[str, Any] = module.state_dict()
     if not isinstance(saved, dict) or set(saved) != set(expected):
         raise ValueError("its tensors are not those of the network")
     for name, like in expected.items():
-        extra = not isinstance(like, Tensor)  # which its own module compares
+        extra = not isinstance(like, Tensor)  # its own module checks it
         expected[name] = saved[name] if extra else fitting(name, saved[name], like)
     module.load_state_dict(expected)
 
 
 def restore_moments(optimizer: torch.optim.Optimizer, saved: Any) -> None:
-    """Put back what an optimiser keeps of its parameters; ValueError if it does not fit.
+    """Restore an optimiser's state of its parameters; ValueError if it does not fit.
 
-    Its rates and switches stay as they are: they follow from the settings. An Adam's moments are
-    compared with what they can be. Of another optimiser, tensors must be finite and have the
-    shape of their parameter, or none.
+    Its rates and switches stay unchanged, because the settings determine them. The moments of Adam
+    are checked for valid values. For another optimiser, tensors must be finite and either have
+    the shape of their parameter or be scalars.
     """
     state = saved.get("state") if isinstance(saved, dict) else None
     if not isinstance(state, dict):
@@ -70,7 +70,7 @@ def restore_moments(optimizer: torch.optim.Optimizer, saved: Any) -> None:
 
 
 def _of_adam(moments: dict[str, Any]) -> bool:
-    return set(moments) - {"max_exp_avg_sq"} == MOMENTS  # which an Adam with amsgrad has too
+    return set(moments) - {"max_exp_avg_sq"} == MOMENTS  # amsgrad adds max_exp_avg_sq
 
 
 def _moment(name: str, saved: Any, parameter: Tensor) -> Any:

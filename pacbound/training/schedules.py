@@ -1,4 +1,4 @@
-"""Learning-rate schedules: the factor of the base rate at a fraction of the training."""
+"""Learning-rate schedules: the factor of the base rate at a fraction of training."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ __all__ = ["SCHEDULES"]
 Schedule = Callable[[float], float]
 
 FLOOR = 0.01
-WARM_UP = 0.2  # the part of a one-cycle training in which the rate rises
+WARM_UP = 0.2  # the part of one-cycle training in which the rate rises
 START = 0.1  # its factor at the start
 
 
 def constant(done: float) -> float:
-    """The base rate throughout."""
+    """The base rate, constant."""
     return 1.0
 
 
@@ -25,10 +25,10 @@ def cosine(done: float) -> float:
 
 
 def one_cycle(done: float) -> float:
-    """Up to the base rate in a straight line, then down by half a cosine.
+    """A linear rise to the base rate, then half a cosine down.
 
-    L. N. Smith and N. Topin, "Super-convergence" (2018). The warm-up allows a larger base rate,
-    and so a training of fewer epochs.
+    L. N. Smith and N. Topin, "Super-convergence" (2018). The warm-up allows a larger base rate, and
+    so fewer epochs.
     """
     if done < WARM_UP:
         return START + (1 - START) * done / WARM_UP

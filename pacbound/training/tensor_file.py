@@ -1,8 +1,8 @@
-"""Files that `torch.save` wrote, read so that a hostile one can neither run code nor take memory.
+"""Read files of `torch.save` safely: a hostile file can neither run code nor exhaust memory.
 
-`torch.load(weights_only=True)` runs no code, but a small file can have it take any amount of
-memory: for a `bytearray`, for records that are inflated, or at the first use of a tensor of stride
-0. Here a file is a zip of stored records that fit into it, and a pickle of containers, numbers,
+`torch.load(weights_only=True)` runs no code. But a small file can make it allocate any amount of
+memory: with a `bytearray`, with compressed records, or at the first use of a tensor of stride 0.
+Here a file is a zip of uncompressed records that fit into it, and a pickle of containers, numbers,
 texts and tensors that fit into their records.
 """
 
@@ -24,11 +24,11 @@ from pacbound.errors import CheckpointError, FileError
 
 __all__ = ["read_tensors"]
 
-LARGEST_PICKLE = 16 << 20  # the names and settings of a checkpoint are some kilobytes
-MOST_PARTS = 1_000_000  # of the containers, counted as often as they are referred to
+LARGEST_PICKLE = 16 << 20  # bytes; the names and settings of a checkpoint take some kilobytes
+MOST_PARTS = 1_000_000  # parts of containers, counted once per reference
 DEEPEST = 50
 MOST_DIMENSIONS = 16
-END, END_MARK = 22, b"PK\x05\x06"  # of a zip without a comment
+END, END_MARK = 22, b"PK\x05\x06"  # the end record of a zip without a comment
 DTYPES = {
     "FloatStorage": torch.float32,
     "DoubleStorage": torch.float64,
@@ -41,7 +41,7 @@ DTYPES = {
     "ByteStorage": torch.uint8,
     "BoolStorage": torch.bool,
 }
-# What torch.save writes for containers of tensors; no other opcode is read.
+# The opcodes that torch.save writes for containers of tensors. No others are read.
 OPCODES = (
     *(pickle.PROTO, pickle.STOP, pickle.MARK, pickle.NONE, pickle.NEWTRUE, pickle.NEWFALSE),
     *(pickle.BININT, pickle.BININT1, pickle.BININT2, pickle.LONG1, pickle.BINFLOAT),
@@ -53,7 +53,7 @@ OPCODES = (
 
 
 class AsksForCode(ValueError):
-    """The pickle names something that is not a tensor."""
+    """The pickle names something other than a tensor."""
 
 
 class Storage(NamedTuple):
@@ -63,7 +63,7 @@ class Storage(NamedTuple):
 
 
 class Placed(NamedTuple):
-    """A tensor that is made when all is read: until then nothing can be done to it."""
+    """A tensor that is built after reading: until then, the pickle cannot act on it."""
 
     storage: Storage
     offset: int
@@ -73,16 +73,16 @@ class Placed(NamedTuple):
 
 
 class Named(NamedTuple):
-    """What a name in the pickle stands for: nothing that could be called or changed."""
+    """A name in the pickle: an inert value that cannot be called or changed."""
 
     name: str
 
 
 def read_tensors(path: Path, kind: str) -> Any:
-    """The content of a file of `torch.save`; an error for any other, before its memory is taken.
+    """The content of a `torch.save` file. Other files raise an error before memory is allocated.
 
     Arguments:
-        kind: What a refusal says that the file is not.
+        kind: The expected kind of file, for error messages.
     """
     if path.exists() and not path.is_file():
         raise FileError(f"cannot read {path}: it is not a regular file")
@@ -93,7 +93,7 @@ def read_tensors(path: Path, kind: str) -> Any:
         raise CheckpointError(f"{path} is not a {kind}: it asks to run code") from error
     except OSError as error:
         raise FileError(f"cannot read {path}: {error.strerror or error}") from error
-    except Exception as error:  # a hostile file can make the reader fail in any way
+    except Exception as error:  # a hostile file can make the reader raise anything
         flaw = "it is truncated, damaged or of another kind"
         raise CheckpointError(f"{path} is not a {kind}: {flaw}") from error
 
@@ -101,8 +101,8 @@ def read_tensors(path: Path, kind: str) -> Any:
 def _content(stream: BinaryIO) -> Any:
     size = stream.seek(0, 2)
     stream.seek(max(size - END, 0))
-    if not stream.read(END).startswith(END_MARK):  # so that every reader finds the same records
-        raise ValueError("it does not end as a zip does")
+    if not stream.read(END).startswith(END_MARK):  # so every reader finds the same records
+        raise ValueError("it does not end like a zip file")
     with zipfile.ZipFile(stream) as archive:
         records = archive.infolist()
         stored = all(
@@ -118,16 +118,16 @@ def _content(stream: BinaryIO) -> Any:
         if name != "data.pkl" or records[0].file_size > LARGEST_PICKLE:
             raise ValueError("it does not begin with a pickle")
         if archive.read(f"{root}/byteorder") != sys.byteorder.encode():
-            raise ValueError("its numbers are of another machine")
+            raise ValueError("its numbers are from a machine with another byte order")
         reader = _Reader(archive, root)
         content = reader.load()
     return _finished(content, 0, [MOST_PARTS])
 
 
-class _Reader(pickle._Unpickler):  # the one in Python, not in C
-    """Unpickles containers and tensors; its names are only ever compared."""
+class _Reader(pickle._Unpickler):  # the Python version, not the C version
+    """Unpickles containers and tensors. Names are only compared, never resolved."""
 
-    stack: list[Any]  # what the opcodes work on
+    stack: list[Any]  # the operands of the opcodes
     pop_mark: Callable[[], list[Any]]
 
     dispatch: ClassVar[dict[int, Callable[[Any], None]]] = {
@@ -152,29 +152,29 @@ class _Reader(pickle._Unpickler):  # the one in Python, not in C
     def persistent_load(self, identity: Any) -> Storage:
         kind, named, key, _, count = identity
         if kind != "storage" or type(named) is not Named or not isinstance(key, str):
-            raise ValueError("it refers to what is no storage")
+            raise ValueError("it refers to something that is not a storage")
         dtype, record = DTYPES[named.name], f"{self.root}/data/{key}"
         held = self.archive.getinfo(record).file_size
         if type(count) is not int or count * dtype.itemsize != held:
-            raise ValueError("a storage is not of the size of its record")
+            raise ValueError("a storage does not have the size of its record")
         if record not in self.storages:
             content = bytearray(self.archive.read(record))
             values = torch.frombuffer(content, dtype=dtype) if held else torch.empty(0, dtype=dtype)
             self.storages[record] = Storage(values)
         if self.storages[record].values.dtype != dtype:
-            raise ValueError("a storage is of two types")
+            raise ValueError("a storage is used with two types")
         return self.storages[record]
 
     def load_reduce(self) -> None:
         arguments, named = self.stack.pop(), self.stack.pop()
         if type(named) is not Named or type(arguments) is not tuple:
-            raise AsksForCode("a call of what is no name")
+            raise AsksForCode("it calls something that is not a known name")
         if named.name == "OrderedDict" and not arguments:
             self.stack.append(OrderedDict())
         elif named.name == "_rebuild_tensor_v2":
             self.stack.append(_placed(*arguments[:5]))
         else:
-            raise ValueError("a call with other arguments")
+            raise ValueError("a call has unknown arguments")
 
     def load_setitem(self) -> None:
         value, key = self.stack.pop(), self.stack.pop()
@@ -184,20 +184,20 @@ class _Reader(pickle._Unpickler):  # the one in Python, not in C
         self._put(self.pop_mark())
 
     def _put(self, items: list[Any]) -> None:
-        """Into the dictionary on the stack; other keys could take any time to be hashed."""
+        """Add to the dictionary on the stack. Only str and int keys: others may be slow to hash."""
         target = self.stack[-1]
         if type(target) not in (dict, OrderedDict) or len(items) % 2:
-            raise ValueError("entries of what is no dictionary")
+            raise ValueError("it adds entries to something that is not a dictionary")
         for key, value in zip(items[::2], items[1::2], strict=True):
             if type(key) not in (str, int):
-                raise ValueError("a key is neither a text nor a number")
+                raise ValueError("a key is neither a string nor an integer")
             target[key] = value
 
     def load_build(self) -> None:
-        """The version that torch hangs on the dictionary of a module's tensors: left out."""
+        """Skip the version that torch attaches to the dictionary of a module's tensors."""
         self.stack.pop()
         if type(self.stack[-1]) is not OrderedDict:
-            raise AsksForCode("attributes of what is no dictionary")
+            raise AsksForCode("it sets attributes of something that is not a dictionary")
 
     dispatch[pickle.SETITEM[0]] = load_setitem
     dispatch[pickle.SETITEMS[0]] = load_setitems
@@ -206,13 +206,13 @@ class _Reader(pickle._Unpickler):  # the one in Python, not in C
 
 
 def _placed(storage: Any, offset: Any, shape: Any, stride: Any, gradient: Any) -> Placed:
-    """A tensor in its storage; none that has more entries than that, or lies outside."""
+    """A tensor in its storage; refused if it is larger than the storage or outside it."""
     numbers = (offset, *shape, *stride)
     if type(storage) is not Storage or not all(type(x) is int and x >= 0 for x in numbers):
-        raise ValueError("a tensor is described by what is no number")
+        raise ValueError("a tensor's description is not made of numbers")
     held, entries, last = len(storage.values), 1, offset
     if len(shape) != len(stride) or len(shape) > MOST_DIMENSIONS:
-        raise ValueError("a tensor has too many dimensions, or none of its strides")
+        raise ValueError("a tensor has too many dimensions, or a wrong number of strides")
     for side, step in zip(shape, stride, strict=True):
         entries *= side
         last += (side - 1) * step
@@ -222,15 +222,15 @@ def _placed(storage: Any, offset: Any, shape: Any, stride: Any, gradient: Any) -
 
 
 def _finished(content: Any, depth: int, left: list[int]) -> Any:
-    """The content with its tensors; refused if it would be endless, as a list in itself twice."""
+    """The content with its tensors. Refuses exponential nesting, such as a list twice in itself."""
     left[0] -= 1
     if left[0] < 0 or depth > DEEPEST:
-        raise ValueError("its containers are too many, or too deep")
+        raise ValueError("its containers are too many or too deep")
     if isinstance(content, Placed):
         values = content.storage.values.as_strided(content.shape, content.stride, content.offset)
         return values.requires_grad_() if content.gradient else values
     if isinstance(content, Storage | Named):
-        raise ValueError("it holds what is no value")
+        raise ValueError("it holds something that is not a value")
     if isinstance(content, dict):
         pairs = ((key, _finished(value, depth + 1, left)) for key, value in content.items())
         return type(content)(pairs)

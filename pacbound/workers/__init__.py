@@ -1,3 +1,3 @@
-"""Where independent chunks of work are done: here, in local processes, or on a Dask cluster."""
+"""Back ends for independent chunks of work: this process, local processes, or a Dask cluster."""
 
-# Nothing is imported here: looking at a table takes child processes, but no torch.
+# Nothing is imported here: showing a table needs child processes, but not torch.

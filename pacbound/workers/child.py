@@ -1,8 +1,8 @@
-"""A child process that does one job, tells of it in lines of JSON, and never outlives its parent.
+"""A child process that runs one job, reports in lines of JSON, and never outlives its parent.
 
-`python -m pacbound.workers.child` reads a pickled job from its standard input, then orders, each a
-line of JSON. It keeps that pipe open: its end is the end of the parent, however the parent ended,
-and then the child ends too.
+`python -m pacbound.workers.child` reads a pickled job from its standard input, then orders, one
+line of JSON each. The pipe stays open. When the parent ends for any reason, the pipe closes and
+the child ends too.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ Orders = queue.SimpleQueue[Event]
 
 
 class Job(Protocol):
-    """What a child process does."""
+    """The job of a child process."""
 
     @property
     def threads(self) -> int:
-        """To compute with."""
+        """The number of threads."""
 
     def do(self, send: Send, orders: Orders) -> None:
-        """Work, sending events."""
+        """Run the job and send events."""
 
 
 def in_one_line(error: Exception) -> str:
@@ -61,14 +61,14 @@ class Child:
         self.key = key
         environment = {
             **os.environ,
-            # The same modules as in the parent, wherever it was started from.
+            # The same modules as in the parent, whatever folder it was started from.
             "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
-            # Read by torch and numpy when they are imported.
+            # torch and numpy read these when they are imported.
             "OMP_NUM_THREADS": str(job.threads),
             "MKL_NUM_THREADS": str(job.threads),
         }
-        # Ctrl-C reaches the whole group; the parent alone decides what it means. A blocked signal
-        # stays blocked in the child, and is not lost in the parent.
+        # Ctrl-C reaches the whole group, but only the parent decides what it means. A blocked
+        # signal stays blocked in the child, and is not lost in the parent.
         mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
             with open(errors or os.devnull, "wb") as stderr:
@@ -85,24 +85,24 @@ class Child:
         threading.Thread(target=self._listen, args=(events,), daemon=True).start()
 
     def order(self, order: Event) -> None:
-        """Tell it what to do next."""
+        """Send the next order."""
         self._write(json.dumps(order).encode() + b"\n")
 
     def _write(self, content: bytes) -> None:
         assert self.process.stdin is not None
-        with suppress(BrokenPipeError):  # a child that is dead already says `ended`
+        with suppress(BrokenPipeError):  # a dead child sends `ended`
             self.process.stdin.write(content)
             self.process.stdin.flush()
 
     def _listen(self, events: queue.Queue[tuple[str, Event]]) -> None:
         assert self.process.stdout is not None
         for line in self.process.stdout:
-            with suppress(ValueError):  # a line cut short by a kill
+            with suppress(ValueError):  # a line truncated by a kill
                 events.put((self.key, json.loads(line)))
         events.put((self.key, {"event": "ended", "code": self.process.wait()}))
 
     def stop(self) -> None:
-        """End the process; its files are whole at any moment."""
+        """Kill the process. Its file writes are atomic."""
         self.process.terminate()
         try:
             self.process.wait(5)
@@ -120,7 +120,7 @@ def _receive(orders: Orders) -> None:
 
 def main() -> None:
     """The child's side."""
-    # What libraries print must not get between the events.
+    # Output of libraries must not mix with the events.
     output = os.fdopen(os.dup(1), "w", encoding="utf-8", buffering=1)
     os.dup2(2, 1)
     job: Job = pickle.load(sys.stdin.buffer)

@@ -1,4 +1,4 @@
-"""The engine that a user asks for."""
+"""The worker back end that a user asks for."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["engine_for"]
 
 @contextmanager
 def engine_for(workers: int, scheduler: str = "") -> Iterator[Engine]:
-    """So many local processes, none where one is enough; with a scheduler, a cluster's workers."""
+    """Local processes, or none if one is enough; with a scheduler, the workers of a cluster."""
     if scheduler:
         from pacbound.workers.cluster import DaskCluster
 

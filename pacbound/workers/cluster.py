@@ -1,4 +1,4 @@
-"""Work on a Dask cluster that is there already."""
+"""Work on an existing Dask cluster."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from pacbound.workers.scheduler import (
 
 __all__ = ["DaskCluster"]
 
-_begun = threading.local()  # on a worker: the work that the thread has begun
+_begun = threading.local()  # on a worker: the work that the thread has started
 
 
 def do_bundle(work: Work, token: str, numbers: Sequence[int], wanted: str) -> list[Any]:
-    """The results of some chunks, on a worker with the wanted versions."""
-    if versions() != wanted:  # one that came later
-        raise WorkerError(f"a worker of the Dask cluster has {versions()}; here are {wanted}")
+    """The results of some chunks, on a worker with the required versions."""
+    if versions() != wanted:  # a worker that joined later
+        raise WorkerError(f"a worker of the Dask cluster has {versions()}; needed: {wanted}")
     if getattr(_begun, "token", None) != token:
         _begun.token, _begun.chunk = token, single_threaded(work.begin())
     chunk: Chunk = _begun.chunk
@@ -41,13 +41,13 @@ def do_bundle(work: Work, token: str, numbers: Sequence[int], wanted: str) -> li
 
 
 class DaskCluster(AbstractContextManager["DaskCluster"]):
-    """The workers of a Dask scheduler, each of which needs the same version of pacbound.
+    """The workers of a Dask scheduler. Each needs the same version of pacbound.
 
-    The work is sent to all workers once. What a worker had not finished when it died is done by
-    others; where all that had the work are gone, it is sent again.
+    The work is sent to all workers once. Unfinished chunks of a dead worker are run by others. If
+    no worker has the work any more, it is sent again.
 
     Arguments:
-        address: Of the scheduler, such as tcp://host:8786.
+        address: The address of the scheduler, such as tcp://host:8786.
     """
 
     def __init__(self, address: str) -> None:
@@ -83,12 +83,12 @@ class DaskCluster(AbstractContextManager["DaskCluster"]):
                 raise error if is_there(self.client) else lost(self.client) from error
             if left and attempts == MOST_ATTEMPTS:
                 raise WorkerError(
-                    f"the cluster lost the same work {attempts} times; are its workers killed for "
-                    "want of memory?"
+                    f"the cluster lost the same work {attempts} times; do its workers run out of "
+                    "memory?"
                 )
 
     def _attempt(self, work: Work, numbers: Sequence[int]) -> Iterator[tuple[int, Any]]:
-        """What can be done before too many workers are lost."""
+        """Run what is possible before too many workers are lost."""
         from distributed import as_completed
 
         await_workers(self.client)

@@ -1,4 +1,4 @@
-"""What back ends have in common, and the simplest of them."""
+"""The interface of worker back ends, and the simplest of them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pacbound.workers.jobs import Events, FolderJob, LocalJobs, Running
 
 __all__ = ["Chunk", "Engine", "Here", "Work", "bundles", "single_threaded"]
 
-# torch is imported when a chunk is done: what only starts jobs does without it.
+# torch is imported when a chunk is run: starting jobs does not need it.
 
 Chunk = Callable[[int], Any]
 MOST_IN_BUNDLE = 64
@@ -21,38 +21,38 @@ class Work(Protocol):
 
     @property
     def identity(self) -> str:
-        """A digest of all that the results depend on, the number of chunks apart."""
+        """A digest of everything that the results depend on, except the number of chunks."""
 
     @property
     def chunks(self) -> int:
-        """How many there are."""
+        """The number of chunks."""
 
     def begin(self) -> Chunk:
-        """What does a chunk, for one thread: networks hold a source of noise, so with its own.
+        """A function that runs a chunk, for one thread: networks hold a source of noise.
 
-        A chunk's result is made of numbers and lists, as they stand in JSON.
+        The result of a chunk consists of numbers and lists that JSON can store.
         """
 
 
 class Engine(Protocol):
-    """Where work is done: short chunks of one computation, or long jobs that keep files."""
+    """A back end: it runs short chunks of one computation, or long jobs that keep files."""
 
     @property
     def count(self) -> int:
-        """How many chunks or jobs can be done at the same time."""
+        """The number of chunks or jobs that can run at the same time."""
 
     def results(self, work: Work, numbers: Sequence[int]) -> Iterator[tuple[int, Any]]:
-        """Each number and its result, as they come.
+        """Each number and its result, as they arrive.
 
-        Chunks are done in any order and any number of times, with the same results everywhere.
+        Chunks may run in any order and any number of times, with the same results everywhere.
         """
 
     def begin(self, key: str, job: FolderJob, events: Events) -> Running:
-        """Start a job; its events come with this key."""
+        """Start a job; its events have this key."""
 
 
 class Here(LocalJobs):
-    """One chunk after the other, in this process."""
+    """Runs chunks one after the other in this process."""
 
     count = 1
 
@@ -64,10 +64,10 @@ class Here(LocalJobs):
 
 
 def single_threaded(chunk: Chunk) -> Chunk:
-    """The same with one thread of torch, whatever the process has.
+    """The same with one torch thread, whatever the process uses.
 
-    Sums are rounded in another order with other numbers of threads, and a result must not depend
-    on who computes it.
+    Another number of threads adds in another order and rounds differently. A result must not depend
+    on which worker computes it.
     """
     import torch
 
@@ -84,7 +84,7 @@ def single_threaded(chunk: Chunk) -> Chunk:
 
 
 def bundles(numbers: Sequence[int], workers: int) -> list[Sequence[int]]:
-    """The numbers in parts that are worth a message, and enough for the last ones to end together.
+    """Split the numbers into parts worth a message, small enough that workers finish together.
 
     Example:
         >>> bundles(range(5), 2)

@@ -1,4 +1,4 @@
-"""Long jobs: each works on the files of a folder, and continues from them after a kill."""
+"""Long jobs: each works on the files of a folder, and resumes from them after a kill."""
 
 from __future__ import annotations
 
@@ -15,31 +15,31 @@ from pacbound.workers.child import Child, Event, Orders, Send, in_one_line
 
 __all__ = ["ERRORS", "Busy", "Events", "FolderJob", "LocalJobs", "Running"]
 
-ERRORS = "errors.txt"  # in the folder: what the job's own process wrote to stderr
+ERRORS = "errors.txt"  # in the folder: the stderr of the job's own process
 
 Events = queue.Queue[tuple[str, Event]]
 
 
 class Busy(Exception):
-    """Another process is at work in the folder."""
+    """Another process is working in the folder."""
 
 
 class Running(Protocol):
-    """A job at work. It puts events on the queue, with its key; the last one is `ended`."""
+    """A running job. It puts events on the queue, with its key; the last one is `ended`."""
 
     def stop(self) -> None:
-        """End it; its files are whole at any moment."""
+        """Stop it. Its file writes are atomic."""
 
 
 class FolderJob(ABC):
-    """Sends `progress` while it works, then `done`, `busy` or `failed`. It is sent by pickle."""
+    """Sends `progress` during the work, then `done`, `busy` or `failed`. It is sent by pickle."""
 
     threads: int
 
     @property
     @abstractmethod
     def folder(self) -> Path:
-        """Where its files are."""
+        """The folder of its files."""
 
     @abstractmethod
     def at(self, folder: Path) -> FolderJob:
@@ -47,18 +47,18 @@ class FolderJob(ABC):
 
     @abstractmethod
     def held(self) -> AbstractContextManager[None]:
-        """Keeps other processes out of the folder; Busy where one is at work there."""
+        """Locks the folder against other processes; Busy if one is working there."""
 
     @abstractmethod
     def work(self, send: Send) -> None:
-        """Do what is left to do. Valid when: the folder is held."""
+        """Do the remaining work. Valid when: the folder is locked."""
 
     def do(self, send: Send, orders: Orders) -> None:
-        """Hold the folder, work, and send what came of it: all in this process."""
+        """Lock the folder, work, and send the outcome: all in this process."""
         send(self.outcome(lambda: self.done(send)))
 
     def done(self, send: Send) -> Event:
-        """Work to the end. The trace of a fault goes to the stderr of the process that has it."""
+        """Work to the end. The traceback of a fault goes to the stderr of its process."""
         try:
             self.work(send)
         except Exception as error:
@@ -68,7 +68,7 @@ class FolderJob(ABC):
         return {"event": "done"}
 
     def outcome(self, work: Callable[[], Event]) -> Event:
-        """What came of it: the result of `work` while the folder is held, or why there is none."""
+        """The outcome: the result of `work` with the folder locked, or why there is none."""
         try:
             with self.held():
                 return work()
@@ -79,8 +79,8 @@ class FolderJob(ABC):
 
 
 class LocalJobs:
-    """Each job in a child process of its own."""
+    """Each job in its own child process."""
 
     def begin(self, key: str, job: FolderJob, events: Events) -> Running:
-        """Start a job; its events come with this key."""
+        """Start a job; its events have this key."""
         return Child(key, job, events, job.folder / ERRORS)

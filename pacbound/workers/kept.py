@@ -1,4 +1,4 @@
-"""Finished chunks in a file, so that work that was killed goes on from there."""
+"""Finished chunks in a file, so that killed work resumes from there."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ from pacbound.errors import FileError
 
 __all__ = ["Kept"]
 
-SYNC = 1.0  # seconds of work that a power cut may take away
+SYNC = 1.0  # seconds of work that a power failure may lose
 KEY, KEY_BYTES = "key-of-unfinished-work", 32  # in the user's cache
 
 
 class Kept:
-    """The chunks that are done, one line each, with a digest that a damaged line does not have.
+    """The finished chunks, one line each, with a digest that detects damaged and forged lines.
 
-    Nor has a forged one: digests need a key of the user's own. A file that came with somebody
-    else's checkpoint would otherwise decide what is certified.
+    The digests need a key of the user. Otherwise a file that came with another person's checkpoint
+    could decide what is certified.
 
-    Results may differ in the last digit between versions and processors, so what was begun
-    elsewhere is not continued. The same file can serve several kinds of work, told apart by their
-    identity; lines that two processes added stand side by side, and are the same.
+    Results may differ in the last digit between versions and processors, so work begun elsewhere is
+    not resumed. The same file can serve several kinds of work, distinguished by their identity.
+    Lines added by two processes can both be present; they are equal.
 
     Arguments:
-        path: The file, which `remove` deletes when it is not needed any more.
+        path: The file. `remove` deletes it when it is no longer needed.
     """
 
     def __init__(self, path: Path) -> None:
@@ -52,7 +52,7 @@ class Kept:
         return _own_key()
 
     def found(self, identity: str) -> dict[int, Any]:
-        """What was kept of this work, by the chunk's number."""
+        """The kept results of this work, by chunk number."""
         results: dict[int, Any] = {}
         if self.path.is_symlink() or (self.path.exists() and not self.path.is_file()):
             raise FileError(f"{self.path} is not a regular file; delete it")
@@ -67,19 +67,19 @@ class Kept:
             digest, _, text = line.partition(b" ")
             if hmac.compare_digest(
                 digest, _digest(self._key, text)
-            ):  # not cut short by a kill, nor damaged
+            ):  # neither truncated by a kill nor damaged
                 try:
                     place, number, result = json.loads(text)
                 except (ValueError, TypeError, RecursionError):
-                    continue  # nothing that `add` wrote
+                    continue  # not written by `add`
                 if place == ours and type(number) is int:
                     results[number] = result
         return results
 
     def add(self, identity: str, number: int, result: Any) -> None:
-        """Keep one more."""
+        """Keep one more result."""
         text = json.dumps([_place(identity), number, result], separators=(",", ":")).encode()
-        # A line that a kill cut short ends here.
+        # A line truncated by a kill ends here.
         line = b"\n" + _digest(self._key, text) + b" " + text + b"\n"
         try:
             if self._handle is None:
@@ -95,7 +95,7 @@ class Kept:
             raise FileError(f"cannot write {self.path}: {error.strerror or error}") from error
 
     def remove(self) -> None:
-        """The result is written: nothing has to be kept."""
+        """Delete the file: the final result is written."""
         if self._handle is not None:
             os.close(self._handle)
             self._handle = None
@@ -108,12 +108,12 @@ def _digest(key: bytes, text: bytes) -> bytes:
 
 
 def _own_key() -> bytes:
-    """The user's, made when it is first needed; for this process alone where it cannot be kept."""
+    """The user's key, made on first use; for this process only if it cannot be stored."""
     path, fresh = cache_folder() / KEY, secrets.token_bytes(KEY_BYTES)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         if not path.exists():
-            with tempfile.NamedTemporaryFile(dir=path.parent) as file:  # which others cannot read
+            with tempfile.NamedTemporaryFile(dir=path.parent) as file:  # others cannot read it
                 file.write(fresh)
                 file.flush()
                 with suppress(FileExistsError):
@@ -125,7 +125,7 @@ def _own_key() -> bytes:
 
 
 def _place(identity: str) -> str:
-    """The work, and what else rounding depends on."""
+    """The identity of the work, and what else rounding depends on."""
     parts = (
         identity,
         __version__,

@@ -1,7 +1,7 @@
 """Chunks in processes on this machine.
 
-With `concurrent.futures` or loky a worker that is killed would end the whole pool, and workers
-of the former outlive a parent that is killed.
+With `concurrent.futures` or loky, one killed worker would end the whole pool. Workers of
+`concurrent.futures` also outlive a killed parent.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from pacbound.workers.jobs import LocalJobs
 
 __all__ = ["LocalProcesses"]
 
-HERE = 2.0  # seconds: a process is not worth its start for less
-AHEAD = 2  # bundles that a worker has been given, so that it never waits for the next
-MOST_DEATHS = 3  # of each worker, without a result in between
+HERE = 2.0  # seconds: shorter work is not worth starting a process
+AHEAD = 2  # bundles assigned to a worker, so that it never waits for the next
+MOST_DEATHS = 3  # per worker, without a result in between
 
 
 @dataclass(frozen=True)
 class DoChunks:
-    """Do the chunks that are ordered. Sends `result` for each, `bundle` after each order."""
+    """Run the ordered chunks. Sends `result` for each, and `bundle` after each order."""
 
     threads: int = 1
 
@@ -43,7 +43,7 @@ class DoChunks:
         while True:
             order = orders.get()
             try:
-                if order["serial"] != serial:  # the path may be that of other work before it
+                if order["serial"] != serial:  # the path may belong to earlier work
                     chunk = single_threaded(_read(order["path"]).begin())
                     serial = order["serial"]
                 for number in order["numbers"]:
@@ -57,11 +57,11 @@ class DoChunks:
 
 
 def _no_work(number: int) -> Any:
-    raise AssertionError(f"chunk {number} of nothing")
+    raise AssertionError(f"chunk {number} without any work")
 
 
 def _read(path: str) -> Work:
-    """From the memory that all workers share. The parent wrote it, so it may be any object."""
+    """Read from the memory that all workers share. The parent wrote it, so it may be any object."""
     import torch
 
     work: Work = torch.load(path, mmap=True, weights_only=False)
@@ -84,7 +84,7 @@ def _write(work: Work, stream: IO[bytes]) -> None:
 
 @contextmanager
 def _shared(work: Work) -> Iterator[str]:
-    """The work where other processes can map it, until this one ends, however it ends."""
+    """The work in memory that other processes can map, until this process ends for any reason."""
     if hasattr(os, "memfd_create"):
         handle = os.memfd_create("pacbound")
         try:
@@ -102,14 +102,14 @@ def _shared(work: Work) -> Iterator[str]:
 @dataclass
 class _Worker:
     child: Child
-    given: deque[list[int]] = field(default_factory=deque)  # bundles, the one at work first
+    given: deque[list[int]] = field(default_factory=deque)  # bundles; the current one first
 
 
 class LocalProcesses(LocalJobs, AbstractContextManager["LocalProcesses"]):
-    """So many processes of one thread each, which live until this is closed.
+    """Processes with one thread each, which live until this is closed.
 
-    A worker that is killed is replaced, and what it had not finished is done again. What is done in
-    a moment is done without them, and so is what cannot be sent to other processes.
+    A killed worker is replaced, and its unfinished chunks are run again. Very short work runs
+    without workers, and so does work that cannot be sent to other processes.
 
     Example:
         >>> with LocalProcesses(2) as engine:
@@ -121,7 +121,7 @@ class LocalProcesses(LocalJobs, AbstractContextManager["LocalProcesses"]):
         self._workers: dict[str, _Worker] = {}
         self._events: queue.Queue[tuple[str, Event]] = queue.Queue()
         self._started = 0
-        self._serial = 0  # of the work
+        self._serial = 0  # the number of the current work
         self._deaths = 0  # since the last result
 
     def __exit__(
@@ -156,10 +156,10 @@ class LocalProcesses(LocalJobs, AbstractContextManager["LocalProcesses"]):
         try:
             with _shared(work) as path:
                 yield from self._serve(path, waiting, left)
-        except _CannotBeShared:  # before any was done
+        except _CannotBeShared:  # before any chunk was run
             yield from Here().results(work, numbers)
         finally:
-            if left:  # it was given up: nothing of it may be taken for a result of other work
+            if left:  # abandoned work: its results must not be taken for those of other work
                 self._stop()
 
     def _serve(
@@ -207,6 +207,6 @@ class LocalProcesses(LocalJobs, AbstractContextManager["LocalProcesses"]):
         if self._deaths >= MOST_DEATHS * self.count:
             how = f"killed by signal {-code}" if code < 0 else f"exit code {code}"
             raise WorkerError(
-                f"worker processes end before they have done anything (the last: {how}); "
+                f"worker processes end without doing any work (the last: {how}); "
                 "with fewer --workers each has more memory"
             )

@@ -18,13 +18,13 @@ from pacbound.workers.scheduler import MOST_ATTEMPTS, await_workers, is_loss, is
 
 __all__ = ["RemoteJob"]
 
-LOOK = 5.0  # seconds between looks at the scheduler
+LOOK = 5.0  # seconds between checks of the scheduler
 
 Files = Mapping[str, bytes]
 
 
 def run_there(job: FolderJob, files: Files, topic: str) -> tuple[Event, Files]:
-    """Do the job in a folder of the worker's; what came of it, and its files."""
+    """Run the job in a folder of the worker; return the outcome and the files."""
     from distributed import get_worker
 
     worker = get_worker()
@@ -33,7 +33,7 @@ def run_there(job: FolderJob, files: Files, topic: str) -> tuple[Event, Files]:
     def send(event: Event) -> None:
         state = worker.state.tasks.get(task)
         if state is None or state.state == "cancelled":
-            raise WorkerError("nobody waits for it any more")
+            raise WorkerError("the job was cancelled")
         worker.log_event(topic, dict(event))
 
     with tempfile.TemporaryDirectory(prefix="pacbound-") as name:
@@ -45,7 +45,7 @@ def run_there(job: FolderJob, files: Files, topic: str) -> tuple[Event, Files]:
 
 
 def _files(folder: Path) -> Files:
-    """The files with a content: a lock has none."""
+    """The files with content: a lock has none."""
     contents = {path.name: path.read_bytes() for path in sorted(folder.iterdir()) if path.is_file()}
     return {name: content for name, content in contents.items() if content}
 
@@ -53,14 +53,14 @@ def _files(folder: Path) -> Files:
 class RemoteJob:
     """Sends a job and its files to the cluster, and writes the files that come back.
 
-    The folder is held here all the while. A worker that dies takes with it what it had not sent,
-    and another begins from the same files.
+    The folder stays locked here. If a worker dies, its unsent results are lost, and another worker
+    starts from the same files.
 
     Arguments:
-        client: Of the cluster's scheduler.
-        key: For its events.
-        job: What to do.
-        events: Told of progress, of the outcome, and in the end of `ended`.
+        client: The client of the cluster's scheduler.
+        key: The key of its events.
+        job: The job to run.
+        events: The queue for progress, the outcome, and finally `ended`.
     """
 
     def __init__(self, client: Any, key: str, job: FolderJob, events: Events) -> None:
@@ -70,10 +70,10 @@ class RemoteJob:
         threading.Thread(target=self._run, daemon=True).start()
 
     def stop(self) -> None:
-        """Give it up; what is in the folder stays as it was."""
+        """Cancel the job. The files in the folder stay as they were."""
         self._stopped.set()
         if self._future is not None:
-            with suppress(Exception):  # a scheduler that is gone has nothing to give up
+            with suppress(Exception):  # the scheduler may be gone
                 self._future.cancel()
 
     def _tell(self, event: Event) -> None:
@@ -105,18 +105,18 @@ class RemoteJob:
                         folder / name,
                         lambda stream, content=content: stream.write(content),  # type: ignore[misc]
                     )
-                for name in sent.keys() - files.keys():  # what the result made needless there
+                for name in sent.keys() - files.keys():  # files that the job has deleted there
                     (folder / name).unlink(missing_ok=True)
                 return outcome
             raise WorkerError(
-                "the cluster lost it again and again; are its workers short of memory?"
+                "the cluster lost the job again and again; do its workers run out of memory?"
             )
         finally:
             if is_there(self._client):
                 self._client.unsubscribe_topic(topic)
 
     def _awaited(self) -> tuple[Event, Files]:
-        """What came of it, however long it takes, while there is a scheduler."""
+        """The outcome, however long it takes, as long as there is a scheduler."""
         while True:
             try:
                 outcome: tuple[Event, Files] = self._future.result(timeout=LOOK)

@@ -1,4 +1,4 @@
-"""The scheduler of a Dask cluster: how it is reached, and what its failures mean."""
+"""The connection to the scheduler of a Dask cluster, and the meaning of its failures."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from pacbound.errors import MissingDependency, PacboundError, WorkerError
 __all__ = ["MOST_ATTEMPTS", "await_workers", "connect", "is_loss", "is_there", "lost", "versions"]
 
 PATIENCE = 10.0  # seconds to reach a scheduler
-MOST_ATTEMPTS = 5  # at the same work, without a result in between
+MOST_ATTEMPTS = 5  # for the same work, without a result in between
 
 
 def connect(address: str) -> Any:
-    """A client of the scheduler at an address; WorkerError where none answers."""
+    """A client of the scheduler at an address; WorkerError if none answers."""
     try:
         from distributed import Client
     except ImportError as error:
         raise MissingDependency("--scheduler needs Dask: pip install 'pacbound[dask]'") from error
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of other versions: those that matter are compared
+            warnings.simplefilter("ignore")  # about versions: those that matter are compared below
             client = Client(address, timeout=PATIENCE, set_as_default=False)
     except (OSError, ValueError) as error:
         raise WorkerError(f"no Dask scheduler answers at {address}: {error}") from error
@@ -36,7 +36,7 @@ def connect(address: str) -> Any:
 
 
 def await_workers(client: Any) -> None:
-    """Wait a moment for the first; PacboundError if none comes."""
+    """Wait briefly for the first worker; PacboundError if none comes."""
     try:
         client.wait_for_workers(1, timeout=PATIENCE)
     except OSError as error:
@@ -46,34 +46,34 @@ def await_workers(client: Any) -> None:
 
 
 def is_there(client: Any) -> bool:
-    """Whether the scheduler can be spoken to."""
+    """Whether the scheduler answers."""
     return bool(client.status == "running")
 
 
 def lost(client: Any) -> PacboundError:
-    """What is said when the scheduler does not answer any more."""
+    """The message for a scheduler that no longer answers."""
     return WorkerError(
         f"lost the Dask scheduler at {client.scheduler.address}; the same command continues"
     )
 
 
 def _compare_versions(client: Any) -> None:
-    """A result of other versions may differ in its last digit, or mean something else."""
+    """Refuse other versions: their results may differ in the last digit or in meaning."""
     try:
-        # Neither waits for what the workers are doing.
+        # Neither call waits for the work in progress.
         found = {*client.run(versions).values(), client.run_on_scheduler(versions)}
     except OSError as error:
         raise lost(client) from error
-    except Exception as error:  # of the scheduler or a worker that cannot even import it
+    except Exception as error:  # from a scheduler or worker that cannot even import it
         raise WorkerError(
             f"the Dask cluster cannot import pacbound: its scheduler and workers need {versions()}"
         ) from error
     for other in sorted(found - {versions()}):
-        raise WorkerError(f"a worker of the Dask cluster has {other}; here are {versions()}")
+        raise WorkerError(f"a worker of the Dask cluster has {other}; needed: {versions()}")
 
 
 def versions() -> str:
-    """Of all that results depend on."""
+    """The versions of everything that results depend on."""
     import numpy as np
     import torch
 
@@ -81,7 +81,7 @@ def versions() -> str:
 
 
 def is_loss(error: Exception) -> bool:
-    """Whether it is the workers or the scheduler that failed, not the work."""
+    """Whether the workers or the scheduler failed, and not the work."""
     from concurrent.futures import CancelledError
 
     from distributed import KilledWorker

@@ -213,8 +213,8 @@ def test_the_table_as_it_is(root: Path) -> None:
     assert papers.split() == ["paper", "1.01", "±0.01", "0.84", "±0.06", "–", "0.73", "±0.01"]
     assert "statlog-diag-1: failed: training diverged" in text
     legend = " ".join(text.split())
-    assert "In brackets: the seeds that are done" in legend
-    assert "fBNN is not built here" in legend
+    assert "In brackets: the number of finished seeds" in legend
+    assert "fBNN is not implemented here" in legend
 
 
 def test_the_table_in_json(root: Path) -> None:

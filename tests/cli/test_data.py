@@ -98,7 +98,7 @@ def test_the_files_of_a_bandit_problem_are_listed_added_and_got(run, tmp_path, m
         (["add", "toi", "x"], "unknown data set 'toi'"),
         (["get", "toy"], "pacbound data add toy FILE…"),
         (["add", "toy", "missing.gz"], "cannot read missing.gz"),
-        (["add", "toy", __file__], "is no file of 'toy' as published"),
+        (["add", "toy", __file__], "is not a published file of 'toy'"),
     ],
 )
 def test_errors_are_one_line_and_exit_code_2(run, words, complaint):

@@ -34,7 +34,7 @@ def test_everything_that_the_engine_says_is_printed(name: str, tmp_path: Path) -
     assert result.exit_code == 0, result.output
     said, explanation = flat(result.stdout), explain(shown)
     assert flat(shown.sentence) in said
-    assert "it holds" in said
+    assert "It holds" in said
     assert flat(explanation.ledger) in said
     if len(shown.claims) > 1:
         for line in explanation.claims:
@@ -83,7 +83,7 @@ def test_a_rejected_certificate_is_explained_with_a_warning_and_exit_code_1(
     assert result.exit_code == 1
     assert "9.4" in flat(result.stdout)
     assert "what would tighten it" in result.stdout or json.loads(result.stdout)["remedies"]
-    assert "it holds" not in result.stdout
+    assert "It holds" not in result.stdout
 
 
 @pytest.mark.parametrize(

@@ -113,7 +113,7 @@ def test_a_checkpoint_does_not_make_us_run_code(trained: Path, folder: Path) -> 
     """Whatever a checkpoint names, nothing is imported unless the user names it."""
     del sys.modules["own_networks"]
     (folder / "imported").unlink()
-    words = ["--model own_networks:network", "running code"]
+    words = ["--model own_networks:network", "runs code"]
     refused(run("certify", trained, "-o", "a.json"), *words)
     refused(run("predict", trained), *words)
     refused(run("rotate", trained, "--digits", "0"), *words)
@@ -124,7 +124,11 @@ def test_a_checkpoint_does_not_make_us_run_code(trained: Path, folder: Path) -> 
 
 def test_models_that_are_refused(trained: Path, tiny_file: Path, folder: Path) -> None:
     certify = ["certify", trained, "-o", "a.json"]
-    refused(run(*certify, "--model", "own_networks:other"), "other layers", "structure")
+    refused(
+        run(*certify, "--model", "own_networks:other"),
+        "layers differ from the settings",
+        "structure",
+    )
     refused(run(*certify, "--model", "own_networks:none"), "has no 'none'")
     train = ["train", "--data", tiny_file, "-o", "b.pt"]
     refused(run(*train, "--model", "own_networks:batch_norm"), "'2' (BatchNorm1d)", "statistics")
@@ -134,7 +138,9 @@ def test_models_that_are_refused(trained: Path, tiny_file: Path, folder: Path) -
     refused(run(*train, "module"), "--model")
     refused(run("train", "mlp-600", *train[1:], "--model", "own_networks:other"), "network module")
     forged = ["--set", f"structure={'a' * 64}"]
-    refused(run(*train, "--model", "own_networks:other", *forged), "other layers")
+    refused(
+        run(*train, "--model", "own_networks:other", *forged), "layers differ from the settings"
+    )
     assert not (folder / "a.json").exists()
     assert not (folder / "b.pt").exists()
     assert not (folder / "b.log.jsonl").exists()

@@ -101,7 +101,7 @@ def test_bad_input(tmp_path: Path) -> None:
     bad.write_text(json.dumps(LINE) + "\nno JSON\n")
     refused(run(bad, "-o", tmp_path / "a.png"), "b.log.jsonl, line 2: not JSON")
     refused(run(tmp_path / "absent.pt"), "cannot read", "absent.log.jsonl")
-    refused(run(good, "-o", tmp_path / "a.gif"), "a figure ends in .svg, .png or .pdf")
+    refused(run(good, "-o", tmp_path / "a.gif"), "a figure must end in .svg, .png or .pdf")
     refused(run(write(tmp_path / "c.log.jsonl"), "-o", tmp_path / "a.png"), "no finished epoch")
     assert not list(tmp_path.glob("a.png"))
 

@@ -174,7 +174,7 @@ def test_the_predictor_of_a_certificate(trained: Path, predictor: str, tmp_path:
     base = ["predict", trained, "--certificate", certificate]
     result = run(*base, "-o", target)
     assert result.exit_code == 0, result.output
-    words = {"gibbs": "network of its own", "draw": "one drawn network", "vote": "25 networks"}
+    words = {"gibbs": "its own network", "draw": "one drawn network", "vote": "25 networks"}
     for word in (words[predictor], "200 test examples of tiny", "true class 2", "With probability"):
         assert word in " ".join(result.stdout.split())
     assert "No certificate" not in result.stdout
@@ -196,7 +196,7 @@ def test_the_number_of_voters(trained: Path) -> None:
     refused(run(*base, "--voters", 1), "--voters")
     refused(run("predict", trained, "--voters", 7), "--certificate")
     draw = certified(trained, "draw")
-    refused(run("predict", trained, "--certificate", draw, "--voters", 7), "nobody votes")
+    refused(run("predict", trained, "--certificate", draw, "--voters", 7), "has no voters")
 
 
 def test_certificates_that_cover_nothing_here(trained: Path, tmp_path: Path) -> None:

@@ -101,7 +101,7 @@ def test_progress_ends_at_the_total() -> None:
 def test_bad_input(tmp_path: Path) -> None:
     for shapes in ("", "2", "2x", "2y3", "2x1", "2x-3", "2x3,,4x4", "1x1"):
         refused(run("--shapes", shapes))
-    refused(run("--shapes", "3xa"), "'3xa' is no shape", "3x4")
+    refused(run("--shapes", "3xa"), "'3xa' is not a shape", "3x4")
     refused(run("--shapes", "2x2,20x20"), "20×20 has 400 entries", "at most 256")
     refused(run("--trials", 0), "--trials")
     refused(run("--starts", 0), "--starts")

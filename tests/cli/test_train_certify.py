@@ -88,7 +88,7 @@ def test_what_does_not_go_with_a_draw(
     draw = ["certify", trained, "--predictor", "draw"]
     refused(run(*draw, "--inequality", "mcallester"), "binomial, density")
     for option, value in (("--draws", 10), ("--samples", 10), ("--kl-tail", "gaussian")):
-        refused(run(*draw, option, value), option, "nothing else is sampled")
+        refused(run(*draw, option, value), option, "the others do not sample")
     refused(run("certify", trained, "--predictor", "drawn"), "'drawn' is not one of", "'draw'")
     refused(run(*draw, "--export", "net.bin"), ".pt or .onnx")
     refused(run(*draw, "--export", trained / "net.pt"), "cannot write")
@@ -221,7 +221,7 @@ def test_an_edited_prior_is_refused(tiny_file: Path, tmp_path: Path) -> None:
 
     words = {
         center: "weights do not give the prior",
-        missing: "differ on whether it was learned",
+        missing: "disagree on whether the prior was learned",
         empty: "its learned prior cannot be read",
         threads: "-1 threads",
     }
@@ -284,7 +284,7 @@ def test_a_finished_run_whose_log_is_lost_is_left_as_it_is(
     log.unlink()
     for more in ([], ["--json"]):
         result = run(*words, "--resume", *more)
-        refused(result, "is trained and was left as it is", log.name, "--force")
+        refused(result, "is fully trained and was not changed", log.name, "--force")
         assert len(result.stderr.strip().splitlines()) == 1
         assert (trained.read_bytes(), log.exists()) == (before, False)
     certificate = tmp_path / "a.json"

@@ -132,7 +132,7 @@ def test_the_archive_of_a_package_is_accepted(cache, tmp_path, tiny_entry, tiny_
 def test_one_unknown_file_and_nothing_is_added(cache, tmp_path, tiny_entry, tiny_files):
     (tmp_path / "good").write_bytes(tiny_files[IMAGES])
     (tmp_path / "bad").write_bytes(tiny_files[LABELS][:-1])
-    with pytest.raises(PacboundError, match="bad is no file of 'tiny' as published"):
+    with pytest.raises(PacboundError, match="bad is not a published file of 'tiny'"):
         accept(tiny_entry(), [tmp_path / "good", tmp_path / "bad"])
     assert not cache.exists()
 

@@ -71,7 +71,7 @@ class Stream(IterableDataset[Any]):
         ((X, Y, X), "3 parts"),
         ((X, Y[:3]), "6 examples and y 3 labels"),
         ((X * np.nan, Y), "not a finite float32"),
-        (([[1, 2], [3]], [0, 1]), "x is no array of numbers"),
+        (([[1, 2], [3]], [0, 1]), "x is not an array of numbers"),
         (Pairs([]), "empty"),
         (Pairs([1, 2]), "example 0 is not an .input, label. pair"),
         (Pairs([(X[0], 0), (X[1, :2], 1)]), r"example 1 is float32 of shape \(2,\), the first"),

@@ -82,7 +82,7 @@ def test_many_classes_are_not_all_in_the_name(tmp_path: Path) -> None:
         (GOOD, "specie", "unknown column 'specie'; did you mean 'species'"),
         ("", "y", "is empty"),
         ("x,y\n", "y", "no rows"),
-        ("y\n1\n2\n", "y", "no other column"),
+        ("y\n1\n2\n", "y", "has only the column"),
         ("x;y\n1;2\n", "y", "unknown column 'y'"),
         ("x,y\n1,a\n2\n", "y", "row 3: 1 cells under a header of 2"),
         ("x,y\n1,a\n2,b,3\n", "y", "row 3: 3 cells"),
@@ -98,7 +98,7 @@ def test_many_classes_are_not_all_in_the_name(tmp_path: Path) -> None:
         (
             "x,city,y\n1,Oslo,a\n2,Rome,b\n",
             "y",
-            "column 'city' holds text .*not come from",
+            "column 'city' holds text .*not be computed from",
         ),
         ("x,y\n1,a\n2,a\n", "y", "single class a"),
         ('x,y\n1,"a\n', "y", "cannot read"),
@@ -123,7 +123,7 @@ def test_bytes_that_are_no_text(tmp_path: Path) -> None:
 def test_a_label_column_is_for_tables(tmp_path: Path) -> None:
     path = tmp_path / "mine.npz"
     np.savez(path, x=np.zeros((2, 2)), y=np.arange(2))
-    with pytest.raises(PacboundError, match="is no table"):
+    with pytest.raises(PacboundError, match="is not a table"):
         load(str(path), label="y")
     with pytest.raises(PacboundError, match=r"no file none\.csv"):
         load("none.csv", label="y")

@@ -89,7 +89,7 @@ def test_before_the_first_epoch_ends_there_is_nothing_to_resume(
     monkeypatch.setattr("pacbound.api.train", interrupted)
     result = run(*TRAIN, "--data", tiny_file, "-o", tmp_path / "run.pt")
     assert result.exit_code == 130
-    assert result.stderr.splitlines()[-1] == "stopped; the same command begins again"
+    assert result.stderr.splitlines()[-1] == "stopped; the same command starts again"
 
 
 def test_where_a_command_has_nothing_of_its_own_to_say(

@@ -74,7 +74,7 @@ def test_a_damaged_prior_is_refused(damage: Damage, tiny_file: Path, tmp_path: P
     assert run(*words).exit_code == 0
     (prior,) = tmp_path.glob("prior-*.pt")
     damage(prior)
-    said(run(*words, "--force"), f"{prior} is not a prior (delete it to train anew)")
+    said(run(*words, "--force"), f"{prior} is not a prior (delete it and retrain)")
 
 
 def test_a_damaged_state_of_a_bandit_run_is_begun_anew(bandit_file: Path, tmp_path: Path) -> None:

@@ -259,7 +259,7 @@ def test_a_use_that_was_not_observed_is_noticed() -> None:
     network.observe(fixed(4, 3))
     assert network.draws_per_example()
     network(fixed(4, 3), Noise(derive("same")))
-    with pytest.raises(PacboundError, match="once, as it was observed to"):
+    with pytest.raises(PacboundError, match="once, as in the probe"):
         network(fixed(4, 3) + 1000, Noise(derive("other")))
     for inputs in (fixed(4, 2, 3), fixed(3)):
         with pytest.raises(PacboundError, match="one row for each"):

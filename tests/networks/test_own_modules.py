@@ -228,7 +228,7 @@ MISBEHAVES: dict[str, tuple[Callable[[nn.Linear, Tensor], object], str]] = {
     "reads a weight": (lambda f, x: nn.functional.linear(x, f.weight), "calling them"),
     "asks the kind": (
         lambda f, x: f(x) if isinstance(f, nn.Linear) else -f(x),
-        "what kind its layers are",
+        "depends on the types of its layers",
     ),
 }
 

@@ -255,7 +255,7 @@ def test_a_certificate_that_does_not_hold_is_refused(
     smaller = change(c, claims=(change(claim, bound=claim.bound / 2 + Decimal("0E-10")),))
     with pytest.raises((CertificateError, ValueError)):
         predictions(smaller, path, unseen(tiny_data))
-    with pytest.raises(SettingError, match="nobody votes"):
+    with pytest.raises(SettingError, match="has no voters"):
         predictions(c, path, unseen(tiny_data), voters=3)
 
 
@@ -271,5 +271,5 @@ def test_a_fixed_predictor_that_is_in_no_checkpoint(
     )
     path = tmp_path / "a.pt"
     train(tiny_settings, tiny_data, path)
-    with pytest.raises(SettingError, match="in no checkpoint"):
+    with pytest.raises(SettingError, match="no checkpoint contains"):
         predictions(c, path, unseen(tiny_data))

@@ -172,7 +172,7 @@ def test_what_a_device_cannot_do_is_refused() -> None:
         device_named("cude")
     result = CliRunner().invoke(cli, ["certify", "a.pt", "--predictor", "draw", "--device", "cpu"])
     assert result.exit_code == 2
-    assert "nothing else is sampled" in result.stderr
+    assert "the others do not sample" in result.stderr
 
 
 @pytest.mark.parametrize("family", sorted(NOISY))

@@ -143,7 +143,7 @@ def test_what_does_not_fit_is_refused(changes: dict[str, Any], words: str) -> No
 
 
 def test_bad_arrays_costs_and_names_are_refused() -> None:
-    with pytest.raises(PacboundError, match="do not go together"):
+    with pytest.raises(PacboundError, match="do not match"):
         fixed_certificate(LABELS, GUESSES[:5], 3, digests=IDS, model_sha256="ab" * 32)
     with pytest.raises(PacboundError, match="classes from 0 to 1"):
         fixed_certificate(LABELS, GUESSES, 2, digests=IDS, model_sha256="ab" * 32)

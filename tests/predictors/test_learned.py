@@ -279,7 +279,7 @@ def test_settings_and_prior_must_agree(
     trained: Path, tiny_settings: Settings, tiny_data: Dataset, tmp_path: Path
 ) -> None:
     target, settings = tmp_path / "b.pt", learned_settings(tiny_settings)
-    differ = "differ on whether it was learned"
+    differ = "disagree on whether the prior was learned"
     with pytest.raises(PacboundError, match=differ):
         certify(tampered(trained, target, learned_prior=None), tiny_data, DRAW)
     data_free = change(settings, prior_fraction=0.0)
@@ -312,16 +312,16 @@ def _wrong_type(prior: LearnedPrior) -> LearnedPrior:
         (_wrong_type, "not of the network"),
         (lambda p: change(p, variances=p.variances[:1]), "one variance for each"),
         (lambda p: change(p, variances=(*p.variances, 1.0)), "one for each of 2 layers"),
-        (lambda p: change(p, variances=(0.0, 1.0)), "finite tensors and variances"),
-        (lambda p: change(p, variances=(math.nan, 1.0)), "finite tensors and variances"),
-        (lambda p: change(p, variances=(1, 1.0)), "finite tensors and variances"),
+        (lambda p: change(p, variances=(0.0, 1.0)), "invalid tensors or variances"),
+        (lambda p: change(p, variances=(math.nan, 1.0)), "invalid tensors or variances"),
+        (lambda p: change(p, variances=(1, 1.0)), "invalid tensors or variances"),
         (lambda p: change(p, variances=[1.0, 1.0]), "cannot be read"),
         (lambda p: change(p, threads=0), "0 threads"),
         (lambda p: change(p, threads=10**9), "threads"),
         (lambda p: change(p, threads=True), "cannot be read"),
         (
             lambda p: change(p, center=p.center | {"1.bias": torch.full((8,), math.inf)}),
-            "finite tensors",
+            "invalid tensors",
         ),
     ],
 )

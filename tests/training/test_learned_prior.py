@@ -188,7 +188,7 @@ def test_a_damaged_prior_file_is_said_in_one_line(
     content = path.read_bytes()
     for damaged in (b"", b"hello", content[: len(content) // 2], content[:-1]):
         path.write_bytes(damaged)
-        with pytest.raises(PacboundError, match="delete it to train anew") as refusal:
+        with pytest.raises(PacboundError, match="delete it and retrain") as refusal:
             train(settings, vectors, tmp_path / "a.pt")
         assert "\n" not in str(refusal.value)
     torch.save({"format": "other"}, path)

@@ -131,9 +131,7 @@ def test_independent_noise_is_another_run(folders: tuple[Path, Path]) -> None:
     command = train_command(settings, "a.pt")
     assert command.startswith("torchrun --nproc-per-node 2 -m pacbound_cli train mlp-600 ")
     assert "noise_streams=2" in command
-    with pytest.raises(
-        PacboundError, match="noise_streams=2 is the noise of as many processes, not of"
-    ):
+    with pytest.raises(PacboundError, match="noise_streams=2 is for that many processes, not for"):
         train(recipe("mlp-600", INDEPENDENT), made(""), two / "other.pt", ranks=ALONE)
 
 
@@ -168,7 +166,7 @@ def test_several_processes_are_refused_on_a_device_that_cannot_speak(
 
 
 @pytest.mark.parametrize(
-    ("count", "words"), [("2", "do not find each other: .*MASTER_PORT"), ("two", "'two'")]
+    ("count", "words"), [("2", "cannot connect: .*MASTER_PORT"), ("two", "'two'")]
 )
 def test_what_torchrun_did_not_set_is_told(
     count: str, words: str, monkeypatch: pytest.MonkeyPatch

@@ -221,10 +221,10 @@ def test_the_checkpoint_keeps_both(settings: Settings, tiny_data: Dataset, tmp_p
         ({"machine": {"processor": 3}}, "on which machine"),
         ({"machine": {"processor": "x" * 10_000}}, "on which machine"),
         ({"machine": []}, "cannot be read"),
-        ({"validation": (3, 4)}, "counts of a validation"),
-        ({"validation": (3, -1)}, "counts of a validation"),
-        ({"validation": (3,)}, "counts of a validation"),
-        ({"validation": (3.0, 1)}, "counts of a validation"),
+        ({"validation": (3, 4)}, "no valid validation counts"),
+        ({"validation": (3, -1)}, "no valid validation counts"),
+        ({"validation": (3,)}, "no valid validation counts"),
+        ({"validation": (3.0, 1)}, "no valid validation counts"),
     ],
 )
 def test_what_a_file_says_of_them_is_looked_at(

@@ -1,1 +1,1 @@
-"""The named data sets, one file each. A file here that defines `ENTRY` is in the catalogue."""
+"""The named data sets, one file each. Every file here that defines `ENTRY` is listed."""

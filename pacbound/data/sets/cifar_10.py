@@ -18,15 +18,15 @@ from pacbound.data.sources.url import PublicArchive
 
 __all__ = ["ENTRY"]
 
-# The package spells it so.
+# The package uses this spelling.
 _LABELS = {"package/train_lables.json": TRAIN, "package/test_lables.json": TEST}
 _PICTURES = {file: f"package/{file.removesuffix('.bin')}.png" for file in TRAIN + TEST}
-LARGEST_LIST = 1 << 20  # bytes of labels, of which there are 50 000
-MOST_IMAGES = 10_000  # in a file
+LARGEST_LIST = 1 << 20  # bytes of the list of 50 000 labels
+MOST_IMAGES = 10_000  # per file
 
 
 class _FromPictures(Mapping[str, bytes]):
-    """The binary files, each made when asked for from the picture whose rows are its images."""
+    """The binary files. Each is made on request from the picture whose rows are its images."""
 
     def __init__(self, members: Mapping[str, bytes]) -> None:
         self._members = members

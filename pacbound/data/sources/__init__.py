@@ -1,6 +1,6 @@
-"""Where data sets come from: one file per kind of source.
+"""The sources of data sets: one file per kind of source.
 
-A source is only a courier. Whatever it brings counts only if the catalogue's hash matches.
+A source is not trusted. Its files count only if the catalogue's hash matches.
 """
 
 from __future__ import annotations
@@ -11,21 +11,21 @@ from typing import Protocol
 __all__ = ["Progress", "Source", "SourceFailed"]
 
 Progress = Callable[[str, int, int | None], None]
-"""Called with (description, bytes done, bytes in all or None when unknown)."""
+"""Called with (description, bytes done, total bytes or None if unknown)."""
 
 
 class SourceFailed(Exception):
-    """This source has no answer; the next one may. The message says why, in a few words."""
+    """This source failed; the next one may work. The message says why in a few words."""
 
 
 class Source(Protocol):
-    """Anything that may have the canonical files."""
+    """A source that may have the canonical files."""
 
     @property
     def label(self) -> str:
-        """How the source is called in messages."""
+        """The name of the source in messages."""
         ...
 
     def read(self, wanted: Sequence[str], progress: Progress) -> Mapping[str, bytes]:
-        """The decoded content of the wanted files, perhaps more, or `SourceFailed`."""
+        """The decoded content of the wanted files, or more; raises `SourceFailed`."""
         ...

@@ -1,7 +1,7 @@
-"""Compressed files and chosen members of package archives, as bytes in memory.
+"""Read compressed files and selected members of package archives into memory.
 
-Nothing is ever unpacked to disk: members are asked for by exact name, so that a hostile archive
-has no path to write to and no code to run.
+Nothing is unpacked to disk, and members are selected by exact name. So a hostile archive cannot
+write to a path or run code.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from pacbound.data.sources import SourceFailed
 __all__ = ["LARGEST_FILE", "Readable", "gunzip", "read_members", "read_tarball"]
 
 LARGEST_FILE = 1 << 29
-"""Several times the largest file of any data set; what is larger is a mistake or an attack."""
+"""Several times the largest file of any data set. A larger file is a mistake or an attack."""
 
 MOST_MEMBERS = 200_000
 LONGEST_NAME = 1 << 16
@@ -36,7 +36,7 @@ _AR_HEADER = 60
 
 
 class _Member(tarfile.TarInfo):
-    """A member whose name, which comes as a member of its own, is not endless."""
+    """A tar member that limits the length of names, which are stored as members of their own."""
 
     def _proc_member(self, archive: tarfile.TarFile) -> tarfile.TarInfo:
         about_the_next = self.type not in tarfile.SUPPORTED_TYPES or self.type in (
@@ -44,12 +44,12 @@ class _Member(tarfile.TarInfo):
             *(tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE),
         )
         if self.size < 0 or (about_the_next and self.size > LONGEST_NAME):
-            raise SourceFailed("the archive has a member with an absurd size")
+            raise SourceFailed("the archive has a member with an impossible size")
         return super()._proc_member(archive)  # type: ignore[misc,no-any-return]
 
 
 class Readable(Protocol):
-    """What bytes can be read from, in order."""
+    """A stream that can be read in order."""
 
     def read(self, size: int, /) -> bytes: ...
 
@@ -88,9 +88,9 @@ def read_members(archive: Path, names: Sequence[str]) -> dict[str, bytes]:
 
 
 def read_tarball(stream: Readable, names: Sequence[str], where: str) -> dict[str, bytes]:
-    """The named members of a gzipped tarball as it comes in; `where` names it in errors.
+    """The named members of a gzipped tarball, read as a stream; `where` names it in errors.
 
-    Reading ends with the last of them, and memory never holds the tarball itself.
+    Reading stops after the last of them. The tarball is never held in memory.
     """
     try:
         with tarfile.open(fileobj=cast(IO[bytes], stream), mode="r|gz", tarinfo=_Member) as archive:
@@ -128,7 +128,7 @@ def _chosen(archive: tarfile.TarFile, names: Sequence[str]) -> dict[str, bytes]:
         # Links are never followed: only plain files have content.
         if name in names and entry.isreg():
             member = archive.extractfile(entry)
-            assert member is not None  # a plain file always has content
+            assert member is not None  # a regular file always has content
             found[name] = _read_bounded(member, name)
             if len(found) == len(names):
                 break
@@ -163,7 +163,7 @@ def _from_deb(archive: Path, stream: IO[bytes], names: Sequence[str]) -> dict[st
 
 
 def _decompressed_by_dpkg(archive: Path) -> bytes:
-    """The tar inside a Debian package whose compression Python cannot read (zstd)."""
+    """The tar inside a Debian package with a compression that Python cannot read (zstd)."""
     command = ["dpkg-deb", "--fsys-tarfile", str(archive.resolve())]
     try:
         with subprocess.Popen(
@@ -173,7 +173,7 @@ def _decompressed_by_dpkg(archive: Path) -> bytes:
             try:
                 content = _read_bounded(process.stdout, archive.name)
             finally:
-                process.stdout.close()  # which ends a process that has not written all
+                process.stdout.close()  # this ends a process that still has output to write
         if process.returncode:
             raise SourceFailed(f"dpkg-deb cannot read {archive.name}")
     except OSError as error:

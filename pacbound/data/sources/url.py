@@ -1,7 +1,7 @@
 """Public addresses of the canonical files.
 
-The standard library is enough: pooch would bring requests, and know neither a limit of size nor
-that on a closed network the next kind of source is to be tried at once.
+The standard library is enough. pooch would add requests as a dependency. It has no size limit,
+and on a closed network it does not move on to the next kind of source at once.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from pacbound.data.sources.archives import (
 
 __all__ = ["Mirrors", "PublicArchive"]
 
-_PATIENCE = 5.0  # seconds to connect, and between two pieces of an answer
+_PATIENCE = 5.0  # seconds to connect, and between two pieces of a response
 _PIECE = 1 << 18
 
 
@@ -33,7 +33,7 @@ _PIECE = 1 << 18
 class Mirrors:
     """The same files under several addresses: `address + name + suffix`.
 
-    They are gzipped when the suffix is ".gz", and as published when it is empty.
+    The files are gzipped if the suffix is ".gz", and as published if it is empty.
     """
 
     addresses: tuple[str, ...]
@@ -54,7 +54,7 @@ class Mirrors:
 
 @dataclass(frozen=True)
 class PublicArchive:
-    """The same gzipped tarball under several addresses, and the canonical files in it."""
+    """The same gzipped tarball at several addresses, and the canonical files in it."""
 
     addresses: tuple[str, ...]
     members: tuple[str, ...]
@@ -95,7 +95,7 @@ def _first_answer(
         except urllib.error.HTTPError as error:
             reason = f"{address} answers {error.code} {error.reason}"
         except urllib.error.URLError as error:
-            # On a closed network every further address would be waited for in vain.
+            # On a closed network, every further address would only time out.
             raise SourceFailed(f"{address} cannot be reached: {error.reason}") from error
         except (OSError, http.client.HTTPException) as error:
             reason = f"{address} breaks off: {error}"
@@ -105,7 +105,7 @@ def _first_answer(
 
 
 class _Answer:
-    """What a server sends, with progress, and only as much as data can be."""
+    """A server's response, with progress and a limit on its size."""
 
     def __init__(self, url: str, answer: http.client.HTTPResponse, progress: Progress) -> None:
         self._url, self._answer, self._progress = url, answer, progress

@@ -1,1 +1,1 @@
-"""Contextual bandits: problems, agents, and the play of one on the other."""
+"""Contextual bandits: problems, agents, and runs of agents on problems."""

@@ -1,4 +1,4 @@
-"""A cell of the table: one agent's run of one problem with one seed."""
+"""A cell of the table: one run of an agent on a problem with one seed."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ if TYPE_CHECKING:
 __all__ = ["PLAYING", "REACHED", "STATE", "BanditCell"]
 
 PLAYING = "playing"
-STATE = "state.npz"  # of an unfinished run
-REACHED = "reached.json"  # how far that state is
+STATE = "state.npz"  # the state of an unfinished run
+REACHED = "reached.json"  # the progress of that state
 
 
 @dataclass(frozen=True)
 class BanditCell:
-    """One problem, agent and seed, which is the problem's and the agent's.
+    """One problem, agent and seed. The problem and the agent share the seed.
 
-    The stream of a problem depends on the seed alone, so agents with one seed play the same one.
+    The stream of a problem depends only on the seed, so agents with one seed play the same one.
     """
 
     problem: str  # a name, or the path of an .npz file
@@ -54,20 +54,20 @@ class BanditCell:
 
     @property
     def name(self) -> str:
-        """Of the folder, and of the published result."""
+        """The name of the folder and of the published result."""
         return f"{self.label}-{self.agent}-{self.seed}"
 
     @property
     def kind(self) -> str:
-        """Seeds take equally long."""
+        """Cells that differ only in the seed take the same time."""
         return f"{self.label} {self.agent}"
 
     @cached_property
     def digest(self) -> str:
-        """Of all that determines the run; of a user's file its content, wherever it is.
+        """The digest of everything that determines the run; for a user's file, of its content.
 
-        Settings at their defaults are left out: what ran before there was such a setting is still
-        the same run.
+        Settings at their defaults are omitted, so runs made before a setting existed stay the
+        same.
         """
         defaults = AgentSettings().to_mapping()
         settings = self.settings.to_mapping()
@@ -88,20 +88,20 @@ class BanditCell:
         return self.problem
 
     def fetch(self, progress: FetchProgress) -> None:
-        """Fetch the files of a problem; where there may be something amiss, prepare it too."""
+        """Fetch the files of a problem. If they may have errors, prepare the problem too."""
         if self.problem in problem_names() and self.steps is None:
             fetch_files(self.problem, progress)
         else:
             load_problem(self.problem, self.seed, steps=self.steps, progress=progress)
 
     def work(self) -> Mapping[str, float]:
-        """The run as one piece."""
+        """The run as one unit of work."""
         return {PLAYING: 1.0}
 
     # In the child process -------------------------------------------------------------------
 
     def run(self, folder: Path, threads: int, report: Report) -> None:
-        """Play from where the state is to the horizon, and write what came of it."""
+        """Play from the saved state to the horizon, and write the result."""
         from pacbound.experiments.bandit.play import UnreadableState
 
         problem = load_problem(self.problem, self.seed, steps=self.steps)
@@ -109,7 +109,7 @@ class BanditCell:
             (folder / REACHED).unlink(missing_ok=True)
         try:
             self._play(problem, folder, report)
-        except UnreadableState:  # as good as none
+        except UnreadableState:  # start again
             for name in self.scratch:
                 (folder / name).unlink(missing_ok=True)
             self._play(problem, folder, report)
@@ -131,7 +131,7 @@ class BanditCell:
         result.write(folder, problem, run, clock.seconds)
 
     def probe(self, threads: int) -> Mapping[str, float]:
-        """Seconds of the run, from a few trainings."""
+        """The duration of the run in seconds, from a few trainings."""
         from pacbound.experiments.bandit.trial import playing
 
         return {PLAYING: playing(self)}
@@ -139,7 +139,7 @@ class BanditCell:
     # From the files -------------------------------------------------------------------------
 
     def finished(self, folder: Path) -> Verdict:
-        """The result must be whole, of this run, and fit what was pulled."""
+        """The result must be complete, of this run, and consistent with the pulled arms."""
         if not (folder / result.RESULT).exists():
             return Verdict(False)
         try:
@@ -157,18 +157,18 @@ class BanditCell:
         return Verdict(True)
 
     def record(self, folder: Path) -> dict[str, Any]:
-        """What was written; PacboundError where something is missing."""
+        """The stored result; PacboundError if something is missing."""
         return result.read(folder)
 
     def progress(self, folder: Path) -> Progress | None:
-        """From the note beside the state."""
+        """The progress according to the note beside the state."""
         reached = _reached(folder)
         if reached is None or not (folder / STATE).exists():
             return None
         return Progress(PLAYING, reached["step"] / reached["steps"], reached["text"])
 
     def measured(self, folder: Path) -> list[Measured]:
-        """The time that the run took, or has taken so far."""
+        """The duration of the run, or its duration so far."""
         path = folder / result.RESULT
         if path.exists():
             try:
@@ -183,7 +183,7 @@ class BanditCell:
 
 
 class _Reached:
-    """Notes beside a run's state how far it is, and what time it has taken with all resumptions."""
+    """Records the progress of a run beside its state, and its total time over all resumptions."""
 
     def __init__(self, folder: Path) -> None:
         self._state, self._path = folder / STATE, folder / REACHED
@@ -197,9 +197,9 @@ class _Reached:
         return time.monotonic() - self._start
 
     def note(self, progress: PlayProgress) -> None:
-        """Be told where the run is; the state is saved after this."""
+        """Receive the progress of the run; the state is saved after this."""
         saved = modified(self._state)
-        if saved != self._saved:  # since the last time, which is where the state is
+        if saved != self._saved:  # the state was saved since the last call
             self._saved = saved
             self.write()
         self._last = {
@@ -210,7 +210,7 @@ class _Reached:
         }
 
     def write(self) -> None:
-        """The note that was last taken."""
+        """Write the last note."""
         if self._last is not None:
             text = json.dumps(self._last, ensure_ascii=False)
             write_whole(self._path, lambda stream: stream.write(text.encode()))
@@ -231,7 +231,7 @@ def _text(progress: PlayProgress) -> str:
 
 
 def _content(path: str) -> str:
-    """The digest of a user's file; the error of `load_problem` if there is none."""
+    """The digest of a user's file; the error of `load_problem` if it does not exist."""
     try:
         return file_digest(Path(path).expanduser())
     except OSError:

@@ -1,4 +1,4 @@
-"""Agents compared over seeds: means, their standard errors, and who wins."""
+"""Comparison of agents over seeds: means, their standard errors, and the winners."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Average:
 
     @classmethod
     def of(cls, values: Iterable[float]) -> Average | None:
-        """None of no values.
+        """The average of some values; None if there are none.
 
         Example:
             >>> Average.of([1.0, 3.0])
@@ -38,18 +38,18 @@ class Average:
 
 @dataclass(frozen=True)
 class Winners:
-    """The agent of the smallest mean, and those that cannot be told from it."""
+    """The agent with the smallest mean, and those close to it."""
 
     best: str | None = None
     close: frozenset[str] = frozenset()
 
 
 def winners(regrets: Mapping[str, Mapping[int, float]]) -> Winners:
-    """Who wins, of agents with their regrets by seed.
+    """The winners among agents, from their regrets by seed.
 
-    Only agents with as many runs as any other are compared, and nobody wins alone. An agent is
-    close to the best if the mean difference between the two, on the same seeds, is within one
-    standard error of itself: a stream that is hard for all agents counts for none of them.
+    Only agents with the maximal number of runs are compared, and a single agent does not win. An
+    agent is close to the best if the mean difference between the two, on the same seeds, is within
+    one standard error of that difference. So a stream that is hard for all agents has no effect.
 
     Example:
         >>> winners({"a": {0: 1.0, 1: 5.0}, "b": {0: 1.1, 1: 4.9}, "c": {0: 2.0, 1: 6.0}})

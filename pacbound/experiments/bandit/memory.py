@@ -1,4 +1,4 @@
-"""Memory: all contexts, pulled arms and rewards so far, laid out for minibatches."""
+"""Memory: all contexts, pulled arms and rewards so far, stored for minibatches."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ class Memory:
 
     Arguments:
         size: The length of a context.
-        context_scale: What contexts are divided by.
-        reward_scale: What rewards are divided by.
+        context_scale: The divisor of contexts.
+        reward_scale: The divisor of rewards.
     """
 
     def __init__(self, size: int, context_scale: float = 1.0, reward_scale: float = 1.0) -> None:
@@ -30,7 +30,7 @@ class Memory:
     def add(
         self, contexts: NDArray[np.float32], arms: NDArray[np.int64], rewards: NDArray[np.float32]
     ) -> None:
-        """Remember observations, in their order."""
+        """Store observations, in their order."""
         first, last = self.count, self.count + len(arms)
         while last > len(self._arms):
             self._inputs = _doubled(self._inputs)

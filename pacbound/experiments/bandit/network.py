@@ -1,4 +1,4 @@
-"""The network that predicts every arm's reward, trained on the pulled arm's output alone."""
+"""The network that predicts every arm's reward, trained only on the pulled arm's output."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ Array = NDArray[np.float32]
 
 
 class RewardNetwork:
-    """One hidden layer of ReLU units and one output for each arm, with a posterior.
+    """One hidden layer of ReLU units and one output per arm, with a posterior.
 
     It minimises the negative ELBO per observation,
 
         (1/n) Σ_i E (r_i − y_i)² / 2σ²  +  (β/n) KL(q ‖ N(0, λI)),
 
-    y_i the output of the arm that was pulled, n the number of observations so far. The network
-    is the project's StochasticNetwork; only its training steps are written out, in closed form.
+    where y_i is the output of the pulled arm and n the number of observations so far. The network
+    is a StochasticNetwork; only its training steps are written out in closed form.
 
     Arguments:
         size: The length of a context.
         arms: The number of outputs.
         posterior: The name of the family.
         settings: Hyper-parameters.
-        seed: A derived seed: of the starting weights, the minibatches and all noise.
+        seed: A derived seed for the initial weights, the minibatches and all noise.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class RewardNetwork:
         self._rewards = np.empty((batch, 1), np.float32)
         self._chosen = np.empty((batch, arms), np.float32)
         self._features = np.ones((batch, settings.hidden + 1), np.float32)
-        self._alive = np.empty((batch, settings.hidden), np.float32)  # where ReLU has a slope
+        self._alive = np.empty((batch, settings.hidden), np.float32)  # where ReLU is active
 
     @property
     def layers(self) -> tuple[Layer, Layer]:
@@ -81,7 +81,7 @@ class RewardNetwork:
         return self.hidden, self.output
 
     def train(self, memory: Memory) -> None:
-        """As many minibatches as the settings say, drawn with replacement from all of memory."""
+        """Train on the minibatches of the settings, drawn with replacement from all of memory."""
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             self._train(memory)
         if not np.isfinite(self.parameters.values).all():
@@ -107,13 +107,13 @@ class RewardNetwork:
             self.optimizer.step(self.parameters.values, self.parameters.gradient, rate)
 
     def gradient(self, inputs: Array, chosen: Array, rewards: Array, weight: float) -> None:
-        """Set the gradient of the loss at the noise that the layers have drawn.
+        """Set the gradient of the loss at the drawn noise of the layers.
 
         Arguments:
             inputs: (batch, size + 1), the last column 1
             chosen: (batch, arms), 1 for the pulled arm, else 0
             rewards: (batch, 1)
-            weight: Of KL: β/n.
+            weight: The weight of the KL: β/n.
         """
         for layer in self.layers:
             layer.refresh()
@@ -147,7 +147,7 @@ class RewardNetwork:
         return features
 
     def _predict_drawn(self, inputs: Array) -> Array:
-        """The same where weights must be drawn: all of them at once, one for each input."""
+        """The same if weights must be drawn: all at once, one draw per input."""
         values = inputs
         for layer in self.layers:
             assert isinstance(layer, KNonlinearLayer)
@@ -168,7 +168,7 @@ class RewardNetwork:
         }
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Continue from there."""
+        """Continue from a saved state."""
         self.parameters.values[:] = state["parameters"]
         self.optimizer.restore(under("optimizer", state))
         self.stream.restore(under("stream", state))

@@ -22,12 +22,12 @@ def tuned_table(folder: Path) -> str:
 
 
 def untuned_table(folder: Path) -> str:
-    """Regret with the same settings for all, beside the paper's."""
+    """Regret with the same settings for all agents, beside the paper's."""
     return _table(folder, "untuned")
 
 
 def _table(folder: Path, protocol: str) -> str:
-    """Problems by agents: the mean over seeds and its standard error, the paper's below it."""
+    """Problems by agents: the mean over seeds and its standard error, with the paper's below."""
     regrets = _published(folder)
     rows = [f"| problem | {' | '.join(AGENTS)} |", "|---" * (len(AGENTS) + 1) + "|"]
     for problem in problem_names():
@@ -45,7 +45,7 @@ def _table(folder: Path, protocol: str) -> str:
 
 
 def _ours(average: Average | None, best: bool, most: int) -> str:
-    """A cell; one of fewer seeds than others of its row have says so."""
+    """A cell of the table; it shows its number of seeds if others in its row have more."""
     if average is None:
         return "–"
     words = f"**{average.mean:.2f}**" if best else f"{average.mean:.2f}"

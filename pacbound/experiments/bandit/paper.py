@@ -1,4 +1,4 @@
-"""The source paper's regrets, to print beside ours.
+"""The source paper's regrets, for comparison.
 
 Huang et al., "Stochastic Neural Network with Kronecker Flow" (AISTATS 2020), Table 4, and the table
 without tuning in its appendix.
@@ -13,7 +13,7 @@ __all__ = ["BANDIT_REGRETS", "Regret"]
 
 @dataclass(frozen=True)
 class Regret:
-    """Of a bandit's agent: per cent of the uniform policy's, and the standard error."""
+    """The regret of an agent, in per cent of the uniform policy's, and the standard error."""
 
     mean: float
     standard_error: float
@@ -29,8 +29,8 @@ def _regrets(agents: str, figures: dict[str, str]) -> dict[str, dict[str, Regret
     return table
 
 
-# By protocol, problem and agent: means over 3 seeds where tuned and over 5 where not. The paper
-# calls greedy SGD.
+# By protocol, problem and agent: means over 3 seeds if tuned, over 5 if not. The paper calls
+# greedy SGD.
 BANDIT_REGRETS: dict[str, dict[str, dict[str, Regret]]] = {
     "tuned": _regrets(
         "greedy fbnn diag k-diag k-linear k-nonlinear",

@@ -24,20 +24,20 @@ from pacbound.files import ensure_writable, write_whole
 
 __all__ = ["FIXED", "PULLS", "Progress", "UnreadableState", "play"]
 
-PULLS = 2  # of every arm, before the agent is asked
+PULLS = 2  # of every arm, before the agent chooses
 FIXED = "fixed"  # the best fixed arm in hindsight: computed, not played
 FORMAT = "pacbound-bandit-run/1"
-SAVE_EVERY = 1.0  # seconds, if saving takes a moment
-SAVING = 0.02  # of the time, at most
+SAVE_EVERY = 1.0  # seconds, if saving is quick
+SAVING = 0.02  # the largest share of the time spent on saving
 
 
 class UnreadableState(PacboundError):
-    """The file of a run's state is damaged, or of another kind."""
+    """The file of a run's state is damaged, or is another kind of file."""
 
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a run is."""
+    """The progress of a run."""
 
     step: int
     steps: int
@@ -56,19 +56,19 @@ def play(
 ) -> Run:
     """Let an agent play a whole problem.
 
-    Every arm is pulled twice in turn; then the agent chooses, and is trained every so many
-    contexts. The result is a function of the problem, the agent's name, the settings and the
-    seed: a run that was killed and resumed ends as it would have ended.
+    Every arm is pulled twice in turn. Then the agent chooses, and is trained after every
+    `train_every` contexts. The result is a function of the problem, the agent's name, the settings
+    and the seed: a run that was killed and resumed ends with the same result.
 
     Arguments:
         problem: The stream.
         agent: A name in AGENTS, or "fixed" for the best fixed arm in hindsight.
         settings: The agent's hyper-parameters.
-        seed: Of the agent.
+        seed: The seed of the agent.
         on_progress: Called after every training.
-        checkpoint: Where the state is kept; None to keep none.
+        checkpoint: The file for the state; None for none.
         resume: Continue from the checkpoint, if there is one.
-        save_every: Seconds between checkpoints; more where saving one takes long.
+        save_every: Seconds between checkpoints; more if saving takes long.
     """
     if agent == FIXED:
         arms = np.full(problem.steps, best_fixed_arm(problem))
@@ -94,7 +94,7 @@ def play(
             state = _load(checkpoint, identity)
             try:
                 game.restore(state)
-            except Exception as error:  # an archive that lost a part can be whole by its checksums
+            except Exception as error:  # an incomplete archive may still have valid checksums
                 raise _unreadable(checkpoint) from error
     saved, pause = time.monotonic(), save_every
     while game.step < problem.steps:
@@ -132,7 +132,7 @@ class _Game:
         while self.step < stop:
             rows = slice(self.step, min(self.step + self.agent.block, stop))
             self._pull(rows, self.agent.choose(self.problem.contexts[rows]))
-        # What is learnt at the horizon is of no use any more.
+        # Training at the horizon would be useless.
         if self.step % self.every == 0 and self.step < self.problem.steps:
             self.agent.train()
 
@@ -161,9 +161,9 @@ class _Game:
     def restore(self, state: State) -> None:
         arms, own = state["arms"], under("agent", state)
         if arms.dtype != np.int64 or arms.ndim != 1 or len(arms) > self.problem.steps:
-            raise ValueError("its arms are no sequence of numbers")
+            raise ValueError("its arms are not a sequence of numbers")
         if not ((arms >= 0) & (arms < self.problem.arms)).all():
-            raise ValueError("it pulled an arm that is not there")
+            raise ValueError("it pulled an arm that does not exist")
         _refuse_unfit(own, self.agent.state())
         self.step = len(arms)
         self.arms[: self.step] = arms
@@ -174,7 +174,7 @@ class _Game:
 
 
 def _refuse_unfit(state: State, like: State) -> None:
-    """ValueError for other arrays than an agent has: numpy would spread them to the right shape."""
+    """ValueError for arrays that do not fit the agent: numpy would broadcast them silently."""
     kinds = [{k: (v.dtype, v.shape) for k, v in arrays.items()} for arrays in (state, like)]
     if kinds[0] != kinds[1]:
         raise ValueError("its arrays are not those of the agent")
@@ -201,7 +201,7 @@ def _unreadable(path: Path) -> UnreadableState:
 
 
 def _load(path: Path, identity: dict[str, Any]) -> State:
-    """The state of the same run; that of another one is refused, with what differs."""
+    """The state of the same run. The state of another run is refused, with what differs."""
     try:
         state: State = read_all_arrays(path)
         found = json.loads(str(state.pop("identity")))
@@ -209,12 +209,11 @@ def _load(path: Path, identity: dict[str, Any]) -> State:
             raise ValueError
     except OSError as error:
         raise FileError(f"cannot read {path}: {error.strerror or error}") from error
-    except Exception as error:  # a damaged archive can make the reader fail in any way
+    except Exception as error:  # a damaged archive can make the reader raise anything
         raise _unreadable(path) from error
     for name, value in identity.items():
         if found.get(name) != value:
             raise SettingError(
-                f"{path} belongs to another run: its {name} is not that of this one; "
-                "remove it, or do not resume"
+                f"{path} belongs to another run: its {name} differs; remove it, or do not resume"
             )
     return state

@@ -1,4 +1,4 @@
-"""The figure of regret curves: how the agents' regret grows over a problem."""
+"""The figure of regret curves: the regret of the agents over a problem."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ class Curve:
 def draw_regret(
     title: str, curves: Mapping[str, Sequence[Curve]], fixed: float, path: Path
 ) -> None:
-    """A line for each agent, the mean over its runs, in a band of one standard error either side.
+    """A line per agent: the mean over its runs, in a band of one standard error on either side.
 
     Arguments:
-        title: Of the figure.
+        title: The title of the figure.
         curves: The runs of each agent, all at the same steps.
-        fixed: The regret of the best fixed arm at the end, on average.
-        path: The file; its ending says which format.
+        fixed: The mean regret of the best fixed arm at the end.
+        path: The file; its suffix selects the format.
     """
     from matplotlib import colormaps
     from matplotlib.figure import Figure
@@ -55,7 +55,7 @@ def draw_regret(
         for level, style, name in ((fixed, ":", "fixed arm"), (100.0, "--", "uniform")):
             label = f"{name}  {level:.2f}"
             axes.plot([0, end], [0, level], color="0.5", ls=style, lw=1.2, label=label)
-        # Lines that leave the figure at the top would press those of the agents to its bottom.
+        # Reference lines above the figure would squeeze the agents' lines to the bottom.
         axes.set(xlim=(0, end), ylim=(0, 1.08 * top or 1.0))
         axes.set(xlabel="context", ylabel="regret, % of uniform's at the end")
         axes.set_title(literal(title), loc="left")

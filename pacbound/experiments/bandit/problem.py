@@ -1,4 +1,4 @@
-"""A contextual bandit problem: a stream of contexts, and what every arm would have paid."""
+"""A contextual bandit problem: a stream of contexts, and the reward of every arm."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ __all__ = ["Problem"]
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """One stream of a problem. A seed fixes it entirely, so all agents can play the same one."""
+    """One stream of a problem. A seed determines it, so all agents can play the same one."""
 
     name: str
     contexts: NDArray[np.float32]  # (T, d)
-    rewards: NDArray[np.float32]  # (T, arms): what each arm pays at each step
-    optimal: NDArray[np.float64]  # (T,): what regret is counted from
+    rewards: NDArray[np.float32]  # (T, arms): the reward of each arm at each step
+    optimal: NDArray[np.float64]  # (T,): the reward that regret is measured against
 
     def __post_init__(self) -> None:
         steps = len(self.contexts)
@@ -30,7 +30,7 @@ class Problem:
                 f"(steps,), not {self.contexts.shape}, {self.rewards.shape}, {self.optimal.shape}"
             )
         if self.arms < 2 or not steps:
-            raise DataError(f"{self.name}: a bandit has two arms or more, and a step to play")
+            raise DataError(f"{self.name}: a bandit needs at least two arms and one step")
         for name in ("contexts", "rewards", "optimal"):
             if not np.isfinite(getattr(self, name)).all():
                 raise DataError(f"{self.name}: {name} are not all finite")
@@ -42,11 +42,11 @@ class Problem:
 
     @property
     def arms(self) -> int:
-        """How many actions there are."""
+        """The number of arms."""
         return int(self.rewards.shape[1])
 
     def uniform_regret(self) -> float:
-        """The regret of choosing arms at random, in expectation: the unit of regret."""
+        """The expected regret of choosing arms at random: the unit of regret."""
         return float(self.optimal.sum() - self.rewards.mean(1, dtype=np.float64).sum())
 
     def normalized(self, regret: NDArray[np.float64] | float) -> NDArray[np.float64] | float:

@@ -1,6 +1,6 @@
-"""The data frame in a file of R: numbers and factors, and nothing that could run.
+"""Read the data frame in an R file: numbers and factors, and nothing executable.
 
-The package rdata reads all of R's format, but needs pandas and xarray for this one table.
+The package rdata reads all of R's format, but would need pandas and xarray for this one table.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from pacbound.data.sources.archives import LARGEST_FILE
 __all__ = ["Column", "Factor", "decode_data_frame"]
 
 _MAGIC = b"RDX2\nX\n"  # a saved workspace, version 2, big-endian
-_VERSIONS = 12  # bytes: of the format, of the R that wrote it, of the oldest that can read it
+_VERSIONS = 12  # bytes: the format's version, the writer's R, the oldest R that can read it
 
-# R's codes for what comes next, and the bits above them.
+# R's type codes, and the flag bits above them.
 _SYMBOL, _PAIRS, _CHARACTERS, _INTEGERS, _REALS, _STRINGS, _LIST = 1, 2, 9, 13, 14, 16, 19
 _NOTHING, _SEEN_SYMBOL = 254, 255
 _HAS_ATTRIBUTES, _HAS_TAG = 0x200, 0x400
-_DEEPEST = 20  # a data frame nests a handful of levels
-_MOST_ITEMS = 1_000_000  # that are no numbers: of the texts and lists in one
+_DEEPEST = 20  # a data frame has a handful of levels
+_MOST_ITEMS = 1_000_000  # texts and lists
 
 
 @dataclass(frozen=True, eq=False)
 class Factor:
-    """A categorical column: codes from 1, and what each stands for."""
+    """A categorical column: codes from 1, and their names."""
 
     codes: NDArray[np.int64]
     levels: tuple[str, ...]
@@ -60,21 +60,21 @@ def decode_data_frame(content: bytes, where: str) -> list[Column]:
 def _column(item: _Item) -> Column:
     if "levels" in item.attributes:
         if item.content.dtype.kind != "i":
-            raise ValueError("the codes of a factor are no integers")
+            raise ValueError("the codes of a factor are not integers")
         return Factor(item.content.astype(np.int64), tuple(item.attributes["levels"].content))
     return np.asarray(item.content, np.float64)
 
 
 @dataclass(frozen=True, eq=False)
 class _Item:
-    """An array or a list, and the attributes that R hangs on it."""
+    """An array or a list, and its R attributes."""
 
     content: Any
     attributes: dict[str, Any]
 
 
 class _Reader:
-    """Walks through R's serialisation, and stops at anything that is not plain data."""
+    """Reads R's serialisation, and stops at anything that is not plain data."""
 
     def __init__(self, plain: bytes, start: int) -> None:
         self._plain, self._at = plain, start
@@ -82,7 +82,7 @@ class _Reader:
         self._items = 0
 
     def item(self, depth: int = 0) -> Any:
-        """The next thing: text, a dictionary of pairs, or an `_Item`."""
+        """The next item: text, a dictionary of pairs, or an `_Item`."""
         self._items += 1
         if depth > _DEEPEST or self._items > _MOST_ITEMS:
             raise ValueError("it is nested too deeply, or has too many parts")
@@ -116,7 +116,7 @@ class _Reader:
         pairs = {}
         while flags & 0xFF == _PAIRS:
             if flags & _HAS_ATTRIBUTES or not flags & _HAS_TAG:
-                raise ValueError("a pair has no name, or attributes")
+                raise ValueError("a pair has no name, or has attributes")
             name = self.item(depth + 1)
             pairs[name] = self.item(depth + 1)
             flags = self._integer()

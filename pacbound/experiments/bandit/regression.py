@@ -48,7 +48,7 @@ class BayesianRegression:
             total[:] = 0
 
     def update(self, x: NDArray[Any], arm: int, reward: float) -> None:
-        """One more observation, by the Sherman–Morrison formula."""
+        """Add one observation, by the Sherman–Morrison formula."""
         x = x.astype(np.float64)
         self._count(arm, np.outer(x, x), x * reward, reward**2, 1)
         covariance = self.covariance[arm]
@@ -57,16 +57,16 @@ class BayesianRegression:
         self.mean[arm] = covariance @ self.moment[arm]
 
     def fit(self, inputs: NDArray[Any], arms: NDArray[np.int64], rewards: NDArray[Any]) -> None:
-        """The posterior of all these observations and no others."""
+        """Refit to exactly these observations."""
         self.reset()
         for arm in np.unique(arms):
-            # In float32 the rounding of large features could outweigh λ.
+            # In float32, the rounding of large features could exceed λ.
             x, r = (values[arms == arm].astype(np.float64) for values in (inputs, rewards))
             self._count(arm, x.T @ x, x.T @ r, float(r @ r), len(r))
         self.refresh()
 
     def refresh(self) -> None:
-        """Invert the precisions anew: the errors of many small updates go."""
+        """Invert the precisions again, which removes the errors of many small updates."""
         inverse = np.linalg.inv(self.precision)
         self.covariance[:] = (inverse + inverse.transpose(0, 2, 1)) / 2
         self.mean[:] = np.matmul(self.covariance, self.moment[:, :, None])[:, :, 0]
@@ -99,12 +99,12 @@ class BayesianRegression:
         self.counts[arm] += count
 
     def state(self) -> State:
-        """The sums, and the inverses as they stand."""
+        """The sums, and the current inverses."""
         return {name: getattr(self, name) for name in _ARRAYS}
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Continue from there; ValueError for what no observations can lead to."""
-        np.linalg.cholesky(state["precision"])  # whose error is a ValueError
+        """Continue from a saved state; ValueError if no observations can lead to it."""
+        np.linalg.cholesky(state["precision"])  # its error is a ValueError
         if (state["counts"] < 0).any():
             raise ValueError("it has negative counts")
         for name in _ARRAYS:

@@ -1,4 +1,4 @@
-"""What is kept of a finished run: every step in one file, the figures in another."""
+"""The files of a finished run: every step in one, the figures in another."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ __all__ = ["POINTS", "RESULT", "RUN", "check", "read", "write"]
 
 RESULT, RUN = "result.json", "run.npz"
 FORMAT = "pacbound-bandit-result/1"
-POINTS = 100  # of the curve that is kept for plots
+POINTS = 100  # of the stored curve for plots
 FIGURES = ("normalized_regret", "regret", "reward", "uniform_regret", "seconds")
 
 
 def write(folder: Path, problem: Problem, run: Run, seconds: float) -> None:
-    """Arms and cumulative regret of every step, then the figures, which make the result whole."""
+    """Write arms and cumulative regret of every step, then the figures, which come last."""
     arrays: dict[str, Any] = {
         "arms": run.arms.astype(np.min_scalar_type(problem.arms - 1)),
         "regret": run.regret.astype(np.float32),
@@ -58,12 +58,12 @@ def write(folder: Path, problem: Problem, run: Run, seconds: float) -> None:
         },
     }
     text = json.dumps(record, ensure_ascii=False, separators=(",", ":"))
-    text = text.replace(',"', ',\n"') + "\n"  # one line for each key, the curve's lists on theirs
+    text = text.replace(',"', ',\n"') + "\n"  # one line per key; lists stay on one line
     write_whole(folder / RESULT, lambda stream: stream.write(text.encode()))
 
 
 def read(folder: Path) -> dict[str, Any]:
-    """The figures; PacboundError where something is missing."""
+    """The figures; PacboundError if something is missing."""
     path = folder / RESULT
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
@@ -81,13 +81,13 @@ def read(folder: Path) -> dict[str, Any]:
         ):
             raise ValueError
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise ResultError(f"{path} is not a whole result") from error
+        raise ResultError(f"{path} is not a complete result") from error
     assert isinstance(record, dict)
     return record
 
 
 def check(folder: Path, record: dict[str, Any]) -> None:
-    """PacboundError if the figures do not fit each other, or not the file of every step."""
+    """PacboundError if the figures contradict each other or the file of every step."""
     path = folder / RUN
     try:
         if file_digest(path) != record["run_sha256"]:
@@ -104,4 +104,4 @@ def check(folder: Path, record: dict[str, Any]) -> None:
         and abs(record["curve"]["normalized_regret"][-1] - normalized) < 1e-3
     )
     if not fits:
-        raise ResultError("its result does not fit what was pulled")
+        raise ResultError("its result does not match the pulled arms")

@@ -20,9 +20,9 @@ FIGURES = ("normalized_regret", "regret", "reward", "steps", "seconds", "best_fi
 
 
 def rows(cells: Sequence[BanditCell], root: Path, protocol: str) -> list[Row]:
-    """One for each problem and agent; regret in per cent of the uniform policy's.
+    """One row per problem and agent; regret in per cent of the uniform policy's.
 
-    The paper's figures are of whole streams, so a stream that is cut short has none beside it.
+    The paper's figures are for whole streams, so a shortened stream has none beside it.
     """
     groups: dict[str, dict[str, list[BanditCell]]] = {}
     for cell in cells:
@@ -66,7 +66,7 @@ def _of_problem(
     ]
 
 
-# The paper's agents that we have; of the others only its figures can be shown.
+# The paper's agents that we have. For the others, only the paper's figures are shown.
 _BUILT = ("greedy", "diag", "k-diag", "k-linear", "k-nonlinear")
 
 

@@ -1,4 +1,4 @@
-"""Run: what an agent did on a problem, and what it cost."""
+"""Run: the pulled arms of an agent on a problem, and their regret."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ __all__ = ["Run", "best_fixed_arm"]
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """One agent's way through one problem."""
+    """One agent's run on one problem."""
 
     problem: str
     agent: str
     settings: AgentSettings
     seed: int
-    arms: NDArray[np.int64]  # (T,): what was pulled
-    rewards: NDArray[np.float32]  # (T,): what it paid
-    regret: NDArray[np.float64]  # (T,): the optimum less the reward, summed so far
-    normalized: NDArray[np.float64]  # (T,): that in per cent of the uniform policy's at the end
+    arms: NDArray[np.int64]  # (T,): the pulled arms
+    rewards: NDArray[np.float32]  # (T,): their rewards
+    regret: NDArray[np.float64]  # (T,): the optimum minus the reward, cumulative
+    normalized: NDArray[np.float64]  # (T,): in per cent of the uniform policy's at the end
 
     @classmethod
     def of(
@@ -35,7 +35,7 @@ class Run:
         seed: int,
         arms: NDArray[np.int64],
     ) -> Run:
-        """The run that pulled these arms."""
+        """The run with these pulled arms."""
         rewards = problem.rewards[np.arange(problem.steps), arms]
         regret = np.cumsum(problem.optimal - rewards)
         normalized = np.asarray(problem.normalized(regret), dtype=np.float64)
@@ -43,5 +43,5 @@ class Run:
 
 
 def best_fixed_arm(problem: Problem) -> int:
-    """The arm that would have paid most had it been pulled at every step."""
+    """The arm with the largest total reward if it had been pulled at every step."""
     return int(problem.rewards.sum(0, dtype=np.float64).argmax())

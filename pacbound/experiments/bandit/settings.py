@@ -15,35 +15,35 @@ __all__ = ["AgentSettings"]
 
 @dataclass(frozen=True)
 class AgentSettings:
-    """Everything about an agent but its name and its seed. Agents read what they need."""
+    """All settings of an agent except its name and its seed. Agents read what they need."""
 
-    # training, of all agents with a network
+    # training of all agents with a network
     train_every: int = 50  # contexts between trainings
     initial_training: bool = False  # train once more, right after the round robin
     minibatches: int = 200  # in each training
     batch: int = 512
     learning_rate: float = 1e-3
-    decay: float = 0.0  # minibatch i of a training has its rate / (1 + decay·i)
-    slowing: float = 0.0  # a training on n observations, learning_rate / (1 + slowing·n/1000)
-    reset_optimizer: bool = False  # before each training
+    decay: float = 0.0  # minibatch i of a training has the rate / (1 + decay·i)
+    slowing: float = 0.0  # with n observations, the rate is learning_rate / (1 + slowing·n/1000)
+    reset_optimizer: bool = False  # reset it before each training
     hidden: int = 50
     initializer: str = "fan-in-uniform"
     context_scale: float = 1.0  # contexts are divided by this
     reward_scale: float = 1.0  # and rewards by this
     # the ELBO
     noise: float = 0.5  # σ of the likelihood, in scaled rewards
-    prior_variance: tuple[float, ...] = (1.0,)  # of all weights, or of each layer's
-    beta: float = 1.0  # the weight of KL; of a network without noise, of its L2 penalty
-    initial_scale: tuple[float, ...] = (0.05,)  # of the posterior: of all, or of each layer's
+    prior_variance: tuple[float, ...] = (1.0,)  # for all weights, or for each layer
+    beta: float = 1.0  # the weight of the KL, or of the L2 penalty without noise
+    initial_scale: tuple[float, ...] = (0.05,)  # of the posterior: for all, or for each layer
     # K-Nonlinear
     flow_hidden: tuple[int, ...] = (50,)
-    flow_steps: int = 2  # for each mode of a weight
-    weight_draws: int = 1  # in a minibatch
+    flow_steps: int = 2  # per mode of a weight
+    weight_draws: int = 1  # per minibatch
     # the bootstrap
     members: int = 3
     share: float = 0.8  # the probability that a member sees an observation
     # Bayesian linear regression
-    ridge: float = 0.25  # λ, the prior's precision in units of the noise's
+    ridge: float = 0.25  # λ, the prior's precision relative to that of the noise
     gamma_shape: float = 6.0  # a0 of the prior of the noise
     gamma_rate: float = 6.0  # b0
 
@@ -61,7 +61,7 @@ class AgentSettings:
 
     @classmethod
     def from_mapping(cls, values: Mapping[str, Any]) -> AgentSettings:
-        """Settings from parsed YAML; what is not there has its default."""
+        """Settings from parsed YAML; missing ones have their defaults."""
         types = {field.name: field.type for field in fields(cls)}
         converted = {}
         for key, value in values.items():
@@ -71,12 +71,12 @@ class AgentSettings:
         return cls(**converted)
 
     def to_mapping(self) -> dict[str, Any]:
-        """The inverse of `from_mapping`, of plain types."""
+        """The inverse of `from_mapping`, with plain types."""
         return {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(self).items()}
 
 
 def _as(kind: str, value: Any) -> Any:
-    """A YAML value as a field's type, where the difference is one of spelling only."""
+    """A YAML value converted to a field's type, if only the notation differs."""
     if kind.startswith("tuple"):
         parts = value if isinstance(value, list | tuple) else [value]
         return tuple(_as(kind.removeprefix("tuple[").split(",")[0], part) for part in parts)

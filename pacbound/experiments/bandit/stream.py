@@ -1,4 +1,4 @@
-"""The randomness of one agent, which can be saved and continued."""
+"""The randomness of one agent, which can be saved and restored."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pacbound.seeds import TrainingNoise
 
 __all__ = ["State", "Stream", "prefixed", "under"]
 
-State = dict[str, NDArray[Any]]  # arrays by name: what a run needs to continue exactly
+State = dict[str, NDArray[Any]]  # named arrays that a run needs to continue exactly
 
 
 class Stream(TrainingNoise):
@@ -29,10 +29,10 @@ class Stream(TrainingNoise):
     """
 
     def fill_antithetic(self, block: NDArray[np.float32]) -> None:
-        """Standard normal rows, the second half of them the first half with its sign changed.
+        """Standard normal rows; the second half is the negative of the first half.
 
-        Every row has the right law, which is all that the mean over a minibatch of independent
-        examples asks for, at half the cost of as many fresh numbers.
+        Every row has the right law. The mean over a minibatch of independent examples needs no
+        more, and this is half the cost of fresh numbers.
         """
         half = (len(block) + 1) // 2
         torch.from_numpy(block[:half]).normal_(generator=self.fast)
@@ -43,7 +43,7 @@ class Stream(TrainingNoise):
         torch.from_numpy(block).normal_(generator=self.fast)
 
     def state(self) -> State:
-        """Where both generators stand."""
+        """The states of both generators."""
         inner: Any = self.generator.bit_generator.state
         return {
             "words": np.array(inner["state"]["state"], dtype=np.uint64),
@@ -52,7 +52,7 @@ class Stream(TrainingNoise):
         }
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Continue from there."""
+        """Continue from a saved state."""
         has_spare, spare = (int(value) for value in state["spare"])
         self.generator.bit_generator.state = {
             "bit_generator": "SFC64",
@@ -64,7 +64,7 @@ class Stream(TrainingNoise):
 
 
 def prefixed(prefix: str, state: Mapping[str, NDArray[Any]]) -> State:
-    """The state of a part, as it is named in the state of the whole."""
+    """The state of a part, with its prefix in the state of the whole."""
     return {f"{prefix}/{name}": value for name, value in state.items()}
 
 

@@ -17,7 +17,7 @@ from pacbound.experiments.tables.selection import Selection, chosen
 
 __all__ = ["AGENTS", "TUNED_TABLE", "UNTUNED_TABLE", "BanditTable"]
 
-PAPER = ("greedy", "diag", "k-diag", "k-linear", "k-nonlinear")  # greedy: what it calls SGD
+PAPER = ("greedy", "diag", "k-diag", "k-linear", "k-nonlinear")  # the paper calls greedy SGD
 DEFAULT = (*PAPER, "linear")
 AGENTS = (*DEFAULT, "neural-linear", "bootstrap", "uniform")
 SEEDS = 3
@@ -27,7 +27,7 @@ OTHERS_ONLY = ("network", "objective", "posterior", "draws", "weights", "samples
 class BanditTable:
     """Cells, rows and printing."""
 
-    threads = 1  # products of this size gain nothing from a second one
+    threads = 1  # products of this size gain nothing from a second thread
 
     def __init__(self, title: str, protocol: str) -> None:
         self.title, self.protocol = title, protocol
@@ -53,15 +53,15 @@ class BanditTable:
         ]
 
     def rows(self, cells: Sequence[BanditCell], root: Path) -> list[Row]:
-        """One for each problem and agent, with its runs."""
+        """One row per problem and agent, with its runs."""
         return rows(cells, root, self.protocol)
 
     def render(self, rows: Sequence[Row]) -> Any:
-        """The rows as something that rich prints."""
+        """The rows as a rich renderable."""
         return render(self.title, rows)
 
     def result(self, cell: BanditCell, folder: Path) -> Path:
-        """The figures, without what was done at every step."""
+        """The figures, without the file of every step."""
         return folder / RESULT
 
 

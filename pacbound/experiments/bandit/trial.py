@@ -1,4 +1,4 @@
-"""A run in small, for the time that it takes."""
+"""A small trial of a run, to measure its duration."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _load = lru_cache(maxsize=1)(load_problem)
 
 
 def playing(cell: BanditCell) -> float:
-    """Seconds of the whole run."""
+    """The duration of the whole run in seconds."""
     whole = _load(cell.problem, cell.seed, steps=cell.steps)
     every = cell.settings.train_every
     few = min((TRAININGS + 1) * every, whole.steps)  # there is no training at the horizon
@@ -28,6 +28,6 @@ def playing(cell: BanditCell) -> float:
     play(
         some, cell.agent, cell.settings, cell.seed, lambda progress: ticks.append(time.monotonic())
     )
-    # Of the parts from one training to the next, those that are neither first nor last.
+    # The intervals between trainings, without the first and the last.
     first, last = (1, len(ticks) - 2) if len(ticks) > TRAININGS else (0, len(ticks) - 1)
     return (ticks[last] - ticks[first]) / (last - first) * whole.steps / every

@@ -1,4 +1,4 @@
-"""How rows of bandits look: problems by agents, or the agents of one problem."""
+"""The layout of bandit results: problems by agents, or the agents of one problem."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ BEST, CLOSE = "*", "~"
 
 
 def render(title: str, rows: Sequence[Row]) -> Any:
-    """Problems by agents; where there is no room for it, ± goes to a line of its own."""
+    """Problems by agents; if there is no room, ± goes to a separate line."""
     from rich.box import SIMPLE_HEAD
     from rich.console import Group
     from rich.table import Table
@@ -36,14 +36,14 @@ def render(title: str, rows: Sequence[Row]) -> Any:
     if any(row["paper"] and row["count"] for row in rows):
         legend += " Green: at or below the paper's figure."
     if any(0 < row["count"] < len(row["runs"]) for row in rows):
-        legend += " In brackets: the seeds that are done, where not all are."
+        legend += " In brackets: the number of finished seeds, if not all are finished."
     if "fbnn" in agents:
-        legend += " fBNN is not built here: its figures are the paper's."
+        legend += " fBNN is not implemented here: its figures are the paper's."
     return Group(Text(title, style="italic"), table, Text(legend, style="dim"), *_notes(rows))
 
 
 def render_problem(title: str, rows: Sequence[Row]) -> Any:
-    """The agents of one problem, with the regret of every seed, and what they are measured by."""
+    """The agents of one problem, with the regret of every seed, and the reference policies."""
     from rich.box import SIMPLE_HEAD
     from rich.console import Group
     from rich.table import Table
@@ -59,7 +59,7 @@ def render_problem(title: str, rows: Sequence[Row]) -> Any:
     table.add_column("by seed", justify="left")
     for row in rows:
         if not row["runs"]:
-            continue  # an agent of the paper's alone
+            continue  # an agent that only the paper has
         seconds = [run["seconds"] for run in row["runs"] if run["seconds"] is not None]
         table.add_row(
             row["agent"],
@@ -93,7 +93,7 @@ def _legend(rows: Sequence[Row]) -> str:
 
 
 def _header(agent: str) -> Any:
-    """An agent's name; a long one is broken where it has a hyphen."""
+    """An agent's name; a long one is broken at its hyphen."""
     from rich.text import Text
 
     if agent == "fbnn":
@@ -121,7 +121,7 @@ def _ours(row: Row | None) -> Any:
 
 
 def _figure(figure: Row | None) -> str:
-    """A mean and, if known, its standard error, which may be broken onto the next line."""
+    """A mean and, if known, its standard error, which may wrap to the next line."""
     if figure is None or figure["mean"] is None:
         return "–"
     error = figure["standard_error"]

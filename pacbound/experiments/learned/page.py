@@ -16,8 +16,8 @@ __all__ = ["learned_table"]
 def learned_table(folder: Path) -> str:
     """Bound, risk, divergence and test error of every predictor around a learned prior.
 
-    The prior never saw the m examples that are counted, so its centre can be certified as a fixed
-    predictor: its bound is what the posterior has to beat.
+    The prior never saw the m counted examples, so its centre can be certified as a fixed predictor.
+    The posterior has to beat that bound.
     """
     rows = [
         _row(name, certificate)

@@ -1,4 +1,4 @@
-"""A cell of the table: training, then certification, then a certificate that verifies."""
+"""A cell of the table: training, then certification. The certificate must be valid."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 __all__ = ["CERTIFICATE", "CERTIFYING", "Certification", "PacBayesCell"]
 
 CERTIFICATE = "certificate.json"
-PARTIAL = "certificate.partial"  # what is done of an unfinished certification
+PARTIAL = "certificate.partial"  # the finished chunks of an unfinished certification
 CERTIFYING = "certifying"
 
 
 @dataclass(frozen=True)
 class Certification:
-    """What is asked of every certification; the defaults are those of `pacbound certify`."""
+    """The request of every certification; the defaults are those of `pacbound certify`."""
 
     delta: str = "0.035"
     draws: int = 5_000_000
@@ -52,7 +52,7 @@ class Certification:
         )
 
     def options(self) -> list[str]:
-        """Of `pacbound certify`: delta, and what is not the default."""
+        """The options of `pacbound certify`: delta, and those that differ from the default."""
         given = {k: v for k, v in asdict(self).items() if v != getattr(Certification, k)}
         given = {"delta": self.delta, **given}
         return [word for key, value in given.items() for word in (f"--{key}", str(value))]
@@ -72,17 +72,17 @@ class PacBayesCell(TrainedCell):
 
     @property
     def name(self) -> str:
-        """Of the folder, and of the published certificate."""
+        """The name of the folder and of the published certificate."""
         parts = (self.network, self.objective, self.posterior)
         return "-".join(part for part in parts if part != "ours")
 
     @property
     def kind(self) -> str:
-        """The objective takes no time to speak of."""
+        """The kind without the objective, which takes negligible time."""
         return f"{self.network} {self.posterior}"
 
     def asked(self) -> dict[str, Any]:
-        """Of the certification."""
+        """The request of the certification."""
         return {"certification": asdict(self.certification)}
 
     # In the child process -------------------------------------------------------------------
@@ -93,13 +93,13 @@ class PacBayesCell(TrainedCell):
         return f"risk {step.risk:.2%}  KL {step.kl:.0f}{bound}"
 
     def conclude(self, folder: Path, data: Dataset, threads: int, report: Report) -> None:
-        """Certify, and write the certificate."""
+        """Certify and write the certificate."""
         from pacbound.predictors.chunks import Sampler
         from pacbound.workers.choice import engine_for
         from pacbound.workers.kept import Kept
 
         def on_chunk(what: str, done: int, total: int) -> None:
-            # Where the KL is sampled too it comes first, and is taken for half of the work.
+            # A sampled KL comes first, and is counted as half of the work.
             part = done / total
             if not posterior_kind(self.posterior).has_exact_kl:
                 part = part / 2 if what.endswith("KL") else (1 + part) / 2
@@ -114,12 +114,12 @@ class PacBayesCell(TrainedCell):
         kept.remove()
 
     def command(self, folder: Path) -> str:
-        """The certification as a user would ask for it, after `pacbound train`."""
+        """The certification command that a user would run after `pacbound train`."""
         words = ["pacbound", "certify", str(folder / CHECKPOINT), *self.certification.options()]
         return shlex.join([*words, "-o", str(folder / CERTIFICATE)])
 
     def probe_last(self, some: Dataset, path: Path, threads: int) -> float:
-        """Seconds of a certification, from a small one."""
+        """The duration of a certification in seconds, from a small one."""
         from pacbound.experiments.pac_bayes.trial import certifying
 
         return certifying(self.certification, some, path, threads)
@@ -127,7 +127,7 @@ class PacBayesCell(TrainedCell):
     # From the files -------------------------------------------------------------------------
 
     def finished(self, folder: Path) -> Verdict:
-        """The certificate must verify, be for the checkpoint there, and be of these settings."""
+        """The certificate must be valid, for this checkpoint, and of these settings."""
         path, checkpoint = folder / CERTIFICATE, folder / CHECKPOINT
         if not path.exists():
             return Verdict(False)
@@ -144,11 +144,11 @@ class PacBayesCell(TrainedCell):
         return Verdict(True)
 
     def certificate(self, folder: Path) -> Certificate:
-        """As it is in the folder, whether or not it verifies."""
+        """The certificate in the folder, whether or not it is valid."""
         return Certificate.from_json((folder / CERTIFICATE).read_bytes())
 
     def measured(self, folder: Path) -> list[Measured]:
-        """Paces of training, and the time that certification took."""
+        """The paces of training, and the duration of the certification."""
         found = super().measured(folder)
         path = folder / CERTIFICATE
         if path.exists():

@@ -1,4 +1,4 @@
-"""The tables of published certificates, made from the certificates themselves."""
+"""The tables of published certificates, made from the certificates."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NONE_YET = "No certificate of format 2 of this kind is published yet."
 
 
 def published(folder: Path) -> list[tuple[str, Certificate]]:
-    """The certificates of a folder, by recipe and then by bound; files of other formats are not."""
+    """The certificates of a folder, by recipe and then by bound; other formats are skipped."""
     found = []
     for path in folder.glob("*.json"):
         content = path.read_bytes()
@@ -29,7 +29,7 @@ def published(folder: Path) -> list[tuple[str, Certificate]]:
 
 
 def seconds(certificate: Certificate, step: str) -> float | None:
-    """How long a step took, if the certificate says so."""
+    """The duration of a step, if the certificate records it."""
     try:
         return float(certificate.made.times[step])
     except (KeyError, ValueError):
@@ -45,7 +45,7 @@ def test_percent(certificate: Certificate) -> str:
 
 
 def table(head: str, rows: list[str]) -> str:
-    """A Markdown table, or a sentence where it would be empty."""
+    """A Markdown table, or a sentence if it would be empty."""
     if not rows:
         return NONE_YET
     line = "|" + "---|" * (head.count("|") - 1)
@@ -53,7 +53,7 @@ def table(head: str, rows: list[str]) -> str:
 
 
 def results_table(folder: Path) -> str:
-    """Bound, risk, KL and test error around priors without data, beside the paper's bounds."""
+    """Bound, risk, KL and test error for priors without data, beside the paper's bounds."""
     rows = []
     for name, certificate in published(folder):
         model, evidence = certificate.model, certificate.evidence
@@ -80,7 +80,7 @@ def results_table(folder: Path) -> str:
 
 
 def commands_table(folder: Path) -> str:
-    """The commands that made every certificate, and how long they took."""
+    """The commands that made every certificate, and their duration."""
     rows = []
     for name, certificate in published(folder):
         made = certificate.made

@@ -16,7 +16,7 @@ __all__ = ["recipes_table", "settings_table"]
 
 
 def recipes_table(folder: Path) -> str:
-    """Every recipe, and what its own settings took to train where that was published."""
+    """Every recipe, with its training time if that was published."""
     minutes = _minutes(folder)
     rows = [
         "| recipe | what it is | data | network | prior | epochs | minutes |",
@@ -37,13 +37,13 @@ def recipes_table(folder: Path) -> str:
 
 
 def _first_sentence(text: str) -> str:
-    """Of the comment that a recipe begins with, which may go over several lines."""
+    """The first sentence of the comment at the start of a recipe, which may span several lines."""
     comment = itertools.takewhile(lambda line: line.startswith("#"), text.splitlines())
     return " ".join(line.lstrip("# ") for line in comment).partition(". ")[0].removesuffix(".")
 
 
 def _minutes(folder: Path) -> dict[str, str]:
-    """Of published trainings that changed nothing in their recipe."""
+    """The minutes of published trainings with unchanged recipes."""
     found = {}
     for _, certificate in published(folder):
         name, took = certificate.model.recipe, _training(certificate)
@@ -59,13 +59,13 @@ def _is_unchanged(name: str, certificate: Certificate) -> bool:
 
 
 def _training(certificate: Certificate) -> float | None:
-    """Seconds, those of a learned prior included."""
+    """The training time in seconds, including a learned prior."""
     took = seconds(certificate, "train")
     return None if took is None else took + (seconds(certificate, "prior") or 0.0)
 
 
 def settings_table(folder: Path) -> str:
-    """Every setting, what it may be, and what it is where a recipe does not say."""
+    """Every setting, its valid values, and its default."""
     rows = ["| setting | must be | if not given |", "|---|---|---|"]
     words = allowed()
     for field in fields(Settings):

@@ -1,4 +1,4 @@
-"""The table's rows, from the certificates, beside the paper's figures."""
+"""The rows of the table, from the certificates, beside the paper's figures."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["render", "row"]
 
 
 def row(cell: PacBayesCell, folder: Path) -> Row:
-    """Risks and bounds as parts of one, KL in nats; None for what is not there."""
+    """Risks and bounds as fractions, KL in nats; None for missing values."""
     verdict = cell.finished(folder)
     figures: Row = dict.fromkeys(("risk", "test_error", "bound", "kl", "tail_correction"))
     if verdict.finished:
@@ -31,7 +31,7 @@ def row(cell: PacBayesCell, folder: Path) -> Row:
     published = paper.closest(cell.network, cell.posterior, cell.objective)
     lower = None
     if published is not None and figures["bound"] is not None:
-        # A hundredth of a per cent is all that the paper prints.
+        # The paper prints hundredths of a per cent.
         lower = Decimal(percent_up(figures["bound"])) < Decimal(str(published.bound))
     return {
         "name": cell.name,
@@ -87,8 +87,8 @@ def render(title: str, rows: Sequence[Row]) -> Any:
         Column("paper", _papers_bound),
     )
     legend = (
-        "Risk, test error and bounds in per cent, KL in nats, of it the tail correction where it "
-        "is sampled. Beside ours stands the paper's best bound for the network and posterior."
+        "Risk, test error and bounds in per cent; KL in nats, and its tail correction if it is "
+        "sampled. The paper's column is its best bound for the network and posterior."
     )
     return render_cells(title, columns, rows, legend)
 

@@ -19,7 +19,7 @@ __all__ = ["NETWORKS", "OBJECTIVES", "POSTERIORS", "TABLE"]
 
 NETWORKS = ("mlp-600", "mlp-600x2", "lenet-5")
 POSTERIORS = ("diag", "k-diag", "k-linear", "k-nonlinear")
-# "ours" is the objective that the recipe has.
+# "ours" is the objective of the recipe.
 OBJECTIVES = {
     "pinsker": ("diag", "k-diag", "k-linear"),  # its square root needs an exact KL
     "catoni": POSTERIORS,
@@ -34,7 +34,7 @@ class PacBayesTable:
     threads = None
 
     def cells(self, selection: Selection) -> list[PacBayesCell]:
-        """Network by network, as the paper prints them."""
+        """The cells by network, in the order of the paper."""
         selection.refuse(*BANDITS_ONLY)
         networks = chosen("network", selection.networks, NETWORKS)
         objectives = chosen("objective", selection.objectives, OBJECTIVES)
@@ -56,11 +56,11 @@ class PacBayesTable:
         return found
 
     def rows(self, cells: Sequence[PacBayesCell], root: Path) -> list[Row]:
-        """One for each cell."""
+        """One row per cell."""
         return [row(cell, Place.of(cell, root).path) for cell in cells]
 
     def render(self, rows: Sequence[Row]) -> Any:
-        """The rows as something that rich prints."""
+        """The rows as a rich renderable."""
         return render(self.title, rows)
 
     def result(self, cell: PacBayesCell, folder: Path) -> Path:

@@ -1,4 +1,4 @@
-"""A certification in small, for the time that it takes."""
+"""A small certification, to measure its duration."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PART = 250  # the certification is a 250th of the real one
 
 
 def certifying(real: Certification, some: Dataset, path: Path, threads: int) -> float:
-    """Seconds of the real certification, from a small one of the checkpoint there."""
+    """The duration of the real certification in seconds, from a small one of that checkpoint."""
     small = replace(
         real,
         draws=some.m * max(1, round(real.draws / PART / some.m)),

@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 
 __all__ = ["draw_sweeps"]
 
-SHOWN = 0.2  # another class has a line if its probability gets so large at some angle
-SPREAD = (25, 75)  # percentiles of the networks between which the band is
+SHOWN = 0.2  # another class gets a line if its probability reaches this at some angle
+SPREAD = (25, 75)  # the percentiles of the networks that bound the band
 MOST_IMAGES = 19
 
 
 def draw_sweeps(rows: Sequence[tuple[str, Sequence[Sweep]]], path: Path) -> None:
-    """One row of panels for each posterior, one panel for each image.
+    """One row of panels per posterior, one panel per image.
 
-    Lines are the posterior predictive, bands hold the middle half of the networks, and dots are the
-    networks themselves.
+    Lines are the posterior predictive, bands contain the middle half of the networks, and dots are
+    the networks.
 
     Arguments:
         rows: A title and the sweeps of each posterior.
@@ -68,7 +68,7 @@ def draw_sweeps(rows: Sequence[tuple[str, Sequence[Sweep]]], path: Path) -> None
 
 
 def _lines(panel: Axes, one: Sweep, palette: Sequence[tuple[float, float, float]]) -> set[int]:
-    """The classes that got a line."""
+    """The classes that have a line."""
     degrees, mean = np.array(one.degrees), one.mean
     low, high = np.percentile(one.probabilities, SPREAD, axis=0)
     classes = [k for k in range(mean.shape[1]) if k == one.label or mean[:, k].max() >= SHOWN]

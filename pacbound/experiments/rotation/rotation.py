@@ -1,4 +1,4 @@
-"""Rotation of images about their middle."""
+"""Rotation of images about their centre."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["rotated"]
 def rotated(image: NDArray[np.float32], degrees: Sequence[float]) -> NDArray[np.float32]:
     """One image at each of these angles, counterclockwise, by bilinear interpolation.
 
-    What comes from outside the image is zero.
+    Pixels outside the image are zero.
 
     Arguments:
         image: (height, width) or (channels, height, width)
@@ -29,7 +29,7 @@ def rotated(image: NDArray[np.float32], degrees: Sequence[float]) -> NDArray[np.
     y, x = np.arange(height)[:, None] - up, np.arange(width)[None, :] - right
     turned = []
     for angle in np.deg2rad(degrees):
-        # The pixel (y, x) of the result comes from this place; y points down.
+        # The source coordinates of the result's pixel (y, x); y points down.
         source_y = up + np.cos(angle) * y + np.sin(angle) * x
         source_x = right - np.sin(angle) * y + np.cos(angle) * x
         places = [np.broadcast_to(place, channels.shape) for place in (source_y, source_x)]

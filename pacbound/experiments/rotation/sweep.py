@@ -1,4 +1,4 @@
-"""The posterior predictive of one image while it is rotated."""
+"""The posterior predictive of one image at several rotations."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ __all__ = ["Sweep", "position_of", "sweep"]
 
 @dataclass(frozen=True, eq=False)
 class Sweep:
-    """What every network says of an image at every angle."""
+    """The predictions of every network for an image at every angle."""
 
     label: int
-    position: int  # of the image among its examples
+    position: int  # the index of the image among its examples
     degrees: tuple[float, ...]
     images: NDArray[np.float32]  # (angles, …)
     probabilities: NDArray[np.float64]  # (samples, angles, classes)
@@ -51,7 +51,7 @@ class Sweep:
 
 
 def position_of(examples: Examples, label: int, index: int) -> int:
-    """Where the example number `index` (from 0) of a class is."""
+    """The position of example number `index` (from 0) of a class."""
     places = np.flatnonzero(examples.labels == label)
     if index >= len(places):
         raise DataError(
@@ -68,7 +68,7 @@ def sweep(
     degrees: Sequence[float],
     samples: int,
 ) -> Sweep:
-    """The image at this position, rotated to each angle, by the same networks at all angles."""
+    """The image at this position, rotated to each angle; the same networks at all angles."""
     images = rotated(as_floats(examples.inputs[position]), degrees)
     probabilities = predictor.sampled(images, samples)
     label = int(examples.labels[position])

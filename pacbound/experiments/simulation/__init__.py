@@ -1,4 +1,4 @@
-"""Which Gaussians a posterior can be: KL(q‖p) minimised for targets p that are drawn at random."""
+"""How well posteriors fit Gaussians: KL(q‖p) minimised for random targets p."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ __all__ = ["expected_diag", "fit_diag"]
 
 
 def fit_diag(targets: Targets) -> Fit:
-    """Its variances are the inverse of the precision's diagonal; KL is convex in their logarithm.
+    """Its variances are the inverses of the precision's diagonal. KL is convex in their logarithm.
 
     With P the precision and Σ its inverse, KL = ½ (Σᵢ log Pᵢᵢ + log det Σ).
     """
@@ -26,10 +26,11 @@ def fit_diag(targets: Targets) -> Fit:
 
 
 def expected_diag(dimensions: int) -> float:
-    """The mean of Diag's KL over all targets of that many dimensions.
+    """The mean of Diag's KL over all targets with that many dimensions.
 
-    The covariance G Gᵀ has a Wishart law of d degrees of freedom: 1/Pᵢᵢ is χ² of one of them, and
-    det Σ is a product of independent χ² of 1, …, d. E log χ²ₖ = ψ(k/2) + log 2 does the rest.
+    The covariance G Gᵀ has a Wishart law with d degrees of freedom: 1/Pᵢᵢ is χ² with one degree,
+    and det Σ is a product of independent χ² with 1, …, d. The mean follows from
+    E log χ²ₖ = ψ(k/2) + log 2.
 
     Example:
         >>> expected_diag(1)

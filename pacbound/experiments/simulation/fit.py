@@ -1,4 +1,4 @@
-"""What a minimisation over a family of posteriors ends with."""
+"""The result of a minimisation over a family of posteriors."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ __all__ = ["Fit"]
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """The best posterior of a family that was found for each target.
+    """The best posterior found in a family, for each target.
 
-    The mean has no part in it: all targets are centred at zero, and so is the best posterior.
+    The mean is not included: all targets are centred at zero, and so is the best posterior.
     """
 
     family: str

@@ -15,7 +15,7 @@ __all__ = ["fit_k_diag"]
 
 
 def fit_k_diag(targets: Targets) -> Fit:
-    """The logarithms of the variances are sums over modes, and KL is strictly convex in the terms.
+    """The log-variances are sums over modes, and KL is strictly convex in the terms.
 
     So its only stationary point is the minimum.
     """
@@ -36,7 +36,7 @@ def fit_k_diag(targets: Targets) -> Fit:
 
 @dataclass(frozen=True, eq=False)
 class _LogLinear:
-    """½ Σ (P v − log v) with log v = X θ, of the precision's diagonal P: all of KL that varies."""
+    """½ Σ (P v − log v) with log v = X θ and the precision's diagonal P: the varying part of KL."""
 
     curvatures: Tensor  # (trials, d)
     terms: Tensor  # X, (d, parameters)
@@ -59,10 +59,10 @@ class _LogLinear:
 
 
 def _terms(shape: tuple[int, ...]) -> Tensor:
-    """Which terms make up the logarithm of each entry's variance.
+    """The terms that make up the logarithm of each entry's variance.
 
-    Every mode but the first has none for its first index: what is added to one mode and taken from
-    another changes nothing.
+    Every mode but the first has no term for its first index, because moving a constant from one
+    mode to another changes nothing.
     """
     places = torch.cartesian_prod(*(torch.arange(size) for size in shape))  # (d, modes)
     columns = [
@@ -74,7 +74,7 @@ def _terms(shape: tuple[int, ...]) -> Tensor:
 
 
 def _by_mode(points: Tensor, shape: tuple[int, ...]) -> list[Tensor]:
-    """The terms of every mode, with the zeros that are left out of the points."""
+    """The terms of every mode, including the omitted zeros."""
     sizes = [shape[0], *(size - 1 for size in shape[1:])]
     first, *others = torch.split(points, sizes, dim=1)
     return [first, *(torch.nn.functional.pad(part, (1, 0)) for part in others)]

@@ -1,4 +1,4 @@
-"""K-Linear: the best diagonal covariance behind a Kronecker product of unit triangles."""
+"""K-Linear: the best diagonal covariance behind a Kronecker product of unit triangular maps."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ def fit_k_linear(
     seed: int = 0,
     searched: Callable[[], None] = lambda: None,
 ) -> Fit:
-    """The best that is found from Diag's solution, where triangles are the identity, and others.
+    """The best result of searches from Diag's solution, with identity maps, and other points.
 
-    With K = A ⊗ B ⊗ …, the best scales for given triangles make the variances 1/Qₖₖ, Q = Kᵀ P K.
-    What is left is ½ Σ log Qₖₖ, a function of the triangles that has several local minima. As
+    With K = A ⊗ B ⊗ …, the best scales for given triangles give the variances 1/Qₖₖ, Q = Kᵀ P K.
+    The rest is ½ Σ log Qₖₖ, a function of the triangles with several local minima. As
     Newton's method never ascends, the result is never above Diag's.
 
     Arguments:
-        targets: What the posterior is to be close to.
-        starts: Points to search from; all but the first are random.
-        seed: What those are derived from.
+        targets: The targets to approximate.
+        starts: The number of starting points; all but the first are random.
+        seed: The seed of the random starts.
         searched: Called after each search.
     """
     landscape = Triangles(targets.shape, targets.root)
@@ -57,7 +57,7 @@ def fit_k_linear(
 
 
 def _random_start(landscape: Triangles, seed: int, number: int) -> Tensor:
-    """Standard normal entries below the diagonals, of a stream for each trial."""
+    """Standard normal entries below the diagonals, from one stream per trial."""
     streams = [
         Noise(derive("simulation start", seed, landscape.shape, trial, number))
         for trial in range(len(landscape.root))
@@ -77,10 +77,10 @@ def _better(one: Minima, other: Minima) -> Minima:
 
 @dataclass(frozen=True, eq=False)
 class Triangles:
-    """½ Σ log Qₖₖ, a function of the entries below the diagonals of one triangle for each mode.
+    """½ Σ log Qₖₖ, a function of the entries below the diagonals of one triangle per mode.
 
-    A step is relative to where it is taken: each triangle L becomes L (I + Δ). Derivatives are then
-    those at the identity, of a target with the precision Q, and are read off its entries.
+    A step is relative to its starting point: each triangle L becomes L (I + Δ). Derivatives are
+    then those at the identity, for a target with the precision Q, and are read off its entries.
     """
 
     shape: tuple[int, ...]
@@ -88,14 +88,14 @@ class Triangles:
 
     @property
     def parameters(self) -> int:
-        """How many entries there are below the diagonals."""
+        """The number of entries below the diagonals."""
         return sum(size * (size - 1) // 2 for size in self.shape)
 
     def part(self, rows: Tensor) -> Triangles:
         return Triangles(self.shape, self.root[rows])
 
     def below(self, points: Tensor) -> list[Tensor]:
-        """For every mode a matrix (trials, n, n) that is zero except below its diagonal."""
+        """For every mode, a matrix (trials, n, n) that is zero except below its diagonal."""
         counts = [size * (size - 1) // 2 for size in self.shape]
         matrices = []
         for size, entries in zip(self.shape, torch.split(points, counts, dim=1), strict=True):
@@ -105,7 +105,7 @@ class Triangles:
         return matrices
 
     def rebased(self, points: Tensor) -> Tensor:
-        """R K, the root of Q, by one mode after the other."""
+        """R K, the root of Q, computed mode by mode."""
         product = self.root.reshape(*self.root.shape[:2], *self.shape)
         for mode, below in enumerate(self.below(points), start=2):
             fibres = product.movedim(mode, -1)
@@ -137,7 +137,7 @@ class Triangles:
         return value, torch.cat(gradients, dim=1), hessian
 
     def _of_mode(self, based: Tensor, mode: int) -> tuple[Tensor, Tensor]:
-        """Gradient and Hessian by one triangle; entries of different columns do not interact."""
+        """Gradient and Hessian for one triangle; entries of different columns do not interact."""
         fibres = self._fibres(based, mode)  # (trials, i, j, l)
         scale = torch.einsum("tjjl->tjl", fibres)  # Q's diagonal
         slopes = fibres / scale.unsqueeze(1)
@@ -160,7 +160,7 @@ class Triangles:
         return curvature[:, i.unsqueeze(1), m, j.unsqueeze(1), n]
 
     def _fibres(self, based: Tensor, *modes: int) -> Tensor:
-        """The entries of Q whose row and column agree in all other modes, whose index is last.
+        """The entries of Q whose row and column agree in the other modes, whose index is last.
 
         (trials, indices of the row in these modes, those of the column, index of the others)
         """

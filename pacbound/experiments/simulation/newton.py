@@ -1,4 +1,4 @@
-"""Newton's method for many small problems at once, with a way past saddles.
+"""Newton's method for many small problems at once, which escapes saddles.
 
 SciPy's minimisers take one problem at a time. On 25 targets of shape 3×4 they took 17 (L-BFGS-B)
 and 45 (trust-exact) times as long as this, and found other local minima for some, lower and higher.
@@ -16,51 +16,51 @@ __all__ = ["Landscape", "Minima", "minimise"]
 
 MOST_STEPS = 500
 MOST_HALVINGS = 40
-FLAT = 1e-10  # nats that another step promises to gain, below which a point is stationary
-SMALLEST_CURVATURE = 1e-9  # of a scaled Hessian; flatter directions are taken to be so curved
-SUFFICIENT = 1e-4  # part of the promised descent that a step must keep
-ROUNDING = 1e-13  # of a value, relative
+FLAT = 1e-10  # nats: a point is stationary if a step promises a smaller gain
+SMALLEST_CURVATURE = 1e-9  # of a scaled Hessian; flatter directions are given this curvature
+SUFFICIENT = 1e-4  # the part of the promised descent that a step must achieve
+ROUNDING = 1e-13  # relative to a value
 
 
 class Landscape(Protocol):
     """One smooth function for each problem, of points (problems, parameters)."""
 
     def part(self, rows: Tensor) -> Landscape:
-        """Only these problems."""
+        """Restrict to these problems."""
 
     def value(self, points: Tensor) -> Tensor:
         """The functions' values; (problems,)."""
 
     def derivatives(self, points: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Value, gradient and Hessian by the step that is taken from a point."""
+        """Value, gradient and Hessian with respect to the step from a point."""
 
     def moved(self, points: Tensor, steps: Tensor) -> Tensor:
-        """Where a step leads to."""
+        """The points after a step."""
 
 
 @dataclass(frozen=True, eq=False)
 class Minima:
-    """Where the minimisations ended."""
+    """The results of the minimisations."""
 
     points: Tensor  # (problems, parameters)
     values: Tensor  # (problems,)
-    converged: Tensor  # (problems,): no gradient is left, and every direction leads upward
+    converged: Tensor  # (problems,): zero gradient and positive curvature in every direction
 
 
 @dataclass(frozen=True, eq=False)
 class Stand:
-    """Points, and steps that may be taken from them."""
+    """Points, and the steps from them."""
 
     points: Tensor
     values: Tensor
     steps: Tensor
-    promised: Tensor  # the descent of each whole step, were the function linear
+    promised: Tensor  # the descent of each whole step if the function were linear
 
 
 def minimise(landscape: Landscape, start: Tensor) -> Minima:
-    """Descend from every starting point until it is stationary; no step ever leads upward.
+    """Descend from every starting point until it is stationary; no step ascends.
 
-    The Hessian is taken with the absolute values of its eigenvalues, so that saddles repel
+    The Hessian is used with the absolute values of its eigenvalues, so saddles repel
     (Dauphin et al., *Identifying and attacking the saddle point problem in high-dimensional
     non-convex optimization*, 2014), and steps are halved until they descend.
     """
@@ -94,14 +94,14 @@ def _newton_steps(gradient: Tensor, hessian: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _descended(landscape: Landscape, here: Stand, lengths: Tensor) -> tuple[Tensor, Tensor]:
-    """Where steps lead to that are short enough to descend, and how long they are.
+    """The points after steps short enough to descend, and the step lengths.
 
-    A problem that does not descend at all, for rounding, stays where it is.
+    A problem that does not descend because of rounding stays where it is.
 
     Arguments:
         landscape: The functions.
-        here: Where the steps are taken from.
-        lengths: Of the steps before; what was too long is likely to be so again.
+        here: The starting points of the steps.
+        lengths: The previous step lengths; a step that was too long is likely to be so again.
     """
     ended, lengths = here.points.clone(), (4 * lengths).clamp_max(1)
     allowance = ROUNDING * here.values.abs()

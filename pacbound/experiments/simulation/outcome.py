@@ -1,4 +1,4 @@
-"""What the minimisations of one shape came to, and of all shapes."""
+"""The results of the minimisations, for one shape and for all shapes."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from pacbound.files import write_whole
 __all__ = ["FAMILIES", "Outcome", "Simulation", "band"]
 
 FAMILIES = ("diag", "k-diag", "k-linear")
-BAND = 0.1  # standard deviations that the figure's band has either side of the mean
-DECIMALS = 8  # of a divergence; what is beyond them is rounding
-ALLOWANCE = 1e-7  # nats by which divergences that are the same may differ
+BAND = 0.1  # standard deviations of the figure's band on either side of the mean
+DECIMALS = 8  # of a divergence; further digits are rounding
+ALLOWANCE = 1e-7  # nats by which equal divergences may differ
 
 
 def band(values: Sequence[float]) -> tuple[float, float]:
@@ -51,7 +51,7 @@ class Outcome:
 
     @property
     def name(self) -> str:
-        """The shape, as it is printed."""
+        """The printed name of the shape."""
         return shape_name(self.shape)
 
     @property
@@ -60,22 +60,22 @@ class Outcome:
         return math.prod(self.shape)
 
     def mean(self, family: str) -> float:
-        """Over the trials."""
+        """The mean over the trials."""
         return float(np.mean(self.kl[family]))
 
     def over_diag(self, family: str) -> tuple[float, ...]:
-        """How far a family is above Diag on the same target, trial by trial."""
+        """The excess of a family over Diag on the same target, trial by trial."""
         pairs = zip(self.kl[family], self.kl["diag"], strict=True)
         return tuple(kl - diag for kl, diag in pairs)
 
     @property
     def k_diag_never_better(self) -> bool:
-        """Than Diag, of which K-Diag is a part."""
+        """Whether K-Diag is nowhere below Diag, which contains it."""
         return all(more >= -ALLOWANCE for more in self.over_diag("k-diag"))
 
     @property
     def k_linear_never_worse(self) -> bool:
-        """Than Diag, which is a part of K-Linear and where its search begins."""
+        """Whether K-Linear is nowhere above Diag, which it contains and where its search starts."""
         return all(more <= ALLOWANCE for more in self.over_diag("k-linear"))
 
     @property
@@ -86,11 +86,11 @@ class Outcome:
 
     @property
     def gain(self) -> float:
-        """The part of Diag's mean divergence that K-Linear does without."""
+        """The relative reduction of Diag's mean divergence by K-Linear."""
         return 1 - self.mean("k-linear") / self.mean("diag")
 
     def to_mapping(self) -> dict[str, Any]:
-        """For JSON."""
+        """The figures as plain types, for JSON."""
         families = {
             family: {
                 "mean": round(self.mean(family), DECIMALS),
@@ -113,7 +113,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Simulation:
-    """What the figure shows, and from which random numbers."""
+    """All figures of the simulation, and the seed of its random numbers."""
 
     trials: int
     seed: int
@@ -126,7 +126,7 @@ class Simulation:
         return all(one.k_diag_never_better and one.k_linear_never_worse for one in self.outcomes)
 
     def to_json(self) -> str:
-        """The same text for the same settings."""
+        """The JSON text; the same for the same settings."""
         record = {
             "trials": self.trials,
             "seed": self.seed,
@@ -152,5 +152,5 @@ class Simulation:
         return cls(record["trials"], record["seed"], record["starts"], outcomes)
 
     def save(self, path: Path) -> None:
-        """Write the JSON, whole or not at all."""
+        """Write the JSON atomically."""
         write_whole(path, lambda stream: stream.write(f"{self.to_json()}\n".encode()))

@@ -11,7 +11,7 @@ __all__ = ["simulation_table"]
 
 
 def simulation_table(folder: Path) -> str:
-    """Mean divergences by shape, and what K-Linear gains on Diag."""
+    """Mean divergences by shape, and the gain of K-Linear over Diag."""
     published = Simulation.load(folder / "simulation.json")
     rows = [
         "| shape | d | Diag, all targets | Diag | K-Diag | K-Linear | K-Linear's gain | in order |",

@@ -1,4 +1,4 @@
-"""The figure of the simulation: divergence against shape, and its distance from Diag's."""
+"""The figure of the simulation: divergence against shape, and its difference to Diag's."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ COLORS = {"diag": "tab:blue", "k-diag": "tab:orange", "k-linear": "tab:green"}
 
 
 def draw_simulation(simulation: Simulation, path: Path) -> None:
-    """Means over the trials in bands of a tenth of a standard deviation.
+    """Means over the trials, with bands of a tenth of a standard deviation.
 
-    A column for matrices and one for tensors. Above is KL(q‖p), below it what each family has more
-    or less than Diag on the same target: most of the spread above is that between targets. The
-    dashed line is Diag's mean over all targets that there are.
+    One column is for matrices, one for tensors. The upper row shows KL(q‖p). The lower row shows
+    the difference to Diag on the same target, because most of the spread above is between
+    targets. The dashed line is Diag's mean over the distribution of targets.
     """
     from matplotlib.figure import Figure
 

@@ -15,7 +15,7 @@ from pacbound.experiments.simulation.targets import Targets
 
 __all__ = ["simulate"]
 
-Report: TypeAlias = Callable[[int, int], None]  # how much is done, and of how much
+Report: TypeAlias = Callable[[int, int], None]  # (done, total)
 
 
 def simulate(
@@ -28,11 +28,11 @@ def simulate(
     """Minimise KL(q‖p) over every family, for random targets of every shape.
 
     Arguments:
-        shapes: Of matrices and tensors.
-        trials: Targets of each shape.
-        seed: What targets and random starts are derived from.
-        starts: Points from which K-Linear's minimum is searched; the first is Diag's solution.
-        report: Called as the work goes on.
+        shapes: The shapes of matrices and tensors.
+        trials: Targets per shape.
+        seed: The seed of targets and random starts.
+        starts: Starting points of K-Linear's searches; the first is Diag's solution.
+        report: Called during the work.
     """
     for shape in shapes:
         ensure_simulable(shape)
@@ -54,5 +54,5 @@ def simulate(
 
 
 def _cost(shape: Shape) -> int:
-    """Of one search, for the time that is left: small ones take their time for being called."""
+    """The relative cost of one search, to estimate the time left; it includes call overhead."""
     return math.prod(shape) ** 2 + 300

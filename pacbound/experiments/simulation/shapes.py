@@ -1,4 +1,4 @@
-"""The shapes of the figure, and those that a user may ask for."""
+"""The shapes of the figure, and the shapes a user may request."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ TENSORS: tuple[Shape, ...] = (
     *((4, 4, 4), (4, 4, 5), (4, 5, 5), (5, 5, 5)),
 )
 FIGURE = MATRICES + TENSORS
-MOST_ENTRIES = 256  # of a tensor: its target has the square of that, in every trial
+MOST_ENTRIES = 256  # of a tensor; its target has the square of that in every trial
 
 
 def parse_shape(text: str) -> Shape:
-    """A shape as a user writes it.
+    """Parse a shape.
 
     Example:
         >>> parse_shape("2x3x4")
@@ -33,15 +33,15 @@ def parse_shape(text: str) -> Shape:
     try:
         shape = tuple(int(size) for size in text.replace("×", "x").split("x"))
     except ValueError:
-        raise SettingError(f"{text!r} is no shape; write it like 3x4 or 2x3x4") from None
+        raise SettingError(f"{text!r} is not a shape; write it like 3x4 or 2x3x4") from None
     ensure_simulable(shape)
     return shape
 
 
 def ensure_simulable(shape: Shape) -> None:
-    """Refuse what is no matrix or tensor, or too large for dense targets."""
+    """Refuse shapes that are not matrices or tensors, or are too large for dense targets."""
     if len(shape) < 2 or min(shape) < 2:
-        raise SettingError(f"{shape_name(shape)} is no matrix or tensor with modes of 2 or more")
+        raise SettingError(f"{shape_name(shape)} is not a matrix or tensor with modes of 2 or more")
     if math.prod(shape) > MOST_ENTRIES:
         raise SettingError(
             f"{shape_name(shape)} has {math.prod(shape)} entries; choose at most {MOST_ENTRIES}"
@@ -49,7 +49,7 @@ def ensure_simulable(shape: Shape) -> None:
 
 
 def shape_name(shape: Shape) -> str:
-    """A shape as it is printed.
+    """The printed name of a shape.
 
     Example:
         >>> shape_name((2, 3))

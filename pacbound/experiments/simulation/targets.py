@@ -15,7 +15,7 @@ __all__ = ["Targets"]
 
 @dataclass(frozen=True, eq=False)
 class Targets:
-    """N(0, G Gᵀ) over tensors of one shape, G standard normal: one of them for each trial.
+    """N(0, G Gᵀ) over tensors of one shape, G standard normal: one target per trial.
 
     Example:
         >>> Targets.draw((2, 3), trials=4, seed=0).root.shape
@@ -33,7 +33,7 @@ class Targets:
 
     @property
     def trials(self) -> int:
-        """How many targets there are."""
+        """The number of targets."""
         return len(self.root)
 
     @property
@@ -43,7 +43,7 @@ class Targets:
 
     @classmethod
     def draw(cls, shape: tuple[int, ...], trials: int, seed: int) -> Targets:
-        """Each trial has its own stream: that of a trial does not depend on how many there are."""
+        """Each trial has its own stream, independent of the number of trials."""
         size = math.prod(shape)
         roots = torch.stack(
             [

@@ -1,4 +1,4 @@
-"""The paper's tables: cells that are run once, resumed when interrupted, and printed."""
+"""The paper's tables: cells that are run once, resumed after interruptions, and printed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pacbound.experiments.tables.cell import Table
 
 __all__ = ["TABLES", "table_named"]
 
-TABLES = {  # a module, imported when asked for, and the table's name in it
+TABLES = {  # a module, imported on request, and the name of the table in it
     "pac-bayes": ("pacbound.experiments.pac_bayes.table", "TABLE"),
     "vi": ("pacbound.experiments.vi.table", "TABLE"),
     "bandit": ("pacbound.experiments.bandit.table", "TUNED_TABLE"),
@@ -19,7 +19,7 @@ TABLES = {  # a module, imported when asked for, and the table's name in it
 
 
 def table_named(name: str) -> Table:
-    """The table of that name."""
+    """The table of this name."""
     if name not in TABLES:
         raise unknown_name("table", name, TABLES)
     module, attribute = TABLES[name]

@@ -1,7 +1,7 @@
-"""What the runner knows of a cell, and what the command knows of a table.
+"""The interface of a cell to the runner, and of a table to the command.
 
-A new table supplies cells and rows; locks, child processes, resuming and time estimates are the
-runner's.
+A new table supplies cells and rows. The runner provides locks, child processes, resuming and time
+estimates.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ if TYPE_CHECKING:
 
 __all__ = ["Cell", "Measured", "Progress", "Report", "Row", "Table", "Verdict"]
 
-Row = dict[str, Any]  # one line of a printed table, as it stands in JSON
+Row = dict[str, Any]  # one line of a printed table, as in JSON
 
 
 @dataclass(frozen=True)
 class Progress:
-    """Where a cell is: a stage, how much of the stage's work is done, and figures to show."""
+    """The progress of a cell: a stage, the finished work of the stage, and figures to show."""
 
     stage: str
-    done: float  # of the stage's amount
+    done: float  # in units of the stage's work
     text: str = ""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether a cell is finished; `flaw` says why a result that is there does not count."""
+    """Whether a cell is finished; `flaw` says why an existing result is not valid."""
 
     finished: bool
     flaw: str = ""
@@ -40,12 +40,12 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Measured:
-    """Work of one stage that a cell's files show, and how long it took."""
+    """The work of one stage according to a cell's files, and its duration."""
 
     stage: str
     amount: float
     seconds: float
-    when: float  # of the file: the newest measurement is the best guess
+    when: float  # the time of the file: the newest measurement is the best estimate
 
 
 Report = Callable[[Progress], None]
@@ -56,7 +56,7 @@ class Cell(Protocol):
 
     @property
     def name(self) -> str:
-        """What the user calls it."""
+        """The name shown to the user."""
 
     @property
     def digest(self) -> str:
@@ -64,52 +64,52 @@ class Cell(Protocol):
 
     @property
     def kind(self) -> str:
-        """Cells of one kind take equally long for the same work."""
+        """Cells of one kind take the same time for the same work."""
 
     @property
     def data(self) -> str:
-        """What it needs: cells with the same data fetch the same."""
+        """The data it needs: cells with the same data fetch the same files."""
 
     @property
     def scratch(self) -> Sequence[str]:
-        """The names of files that are of no use once the result is there."""
+        """The names of files that are not needed once the result exists."""
 
     def fetch(self, progress: FetchProgress) -> None:
-        """See that the data is there and fits; done once, before any child process starts."""
+        """Ensure that the data exist and fit; once, before any child process starts."""
 
     def work(self) -> Mapping[str, float]:
         """The amount of work in every stage, in the order of the stages."""
 
     def run(self, folder: Path, threads: int, report: Report) -> None:
-        """Do it, in a child process, continuing from what is in the folder."""
+        """Run the cell in a child process, continuing from the files in the folder."""
 
     def finished(self, folder: Path) -> Verdict:
-        """Whether the folder has the result, and the result is sound."""
+        """Whether the folder has a valid result."""
 
     def progress(self, folder: Path) -> Progress | None:
-        """How far an unfinished cell is, from its files; None if it was not begun."""
+        """The progress of an unfinished cell, from its files; None if it was not started."""
 
     def measured(self, folder: Path) -> Sequence[Measured]:
-        """What the cell's files tell of the time that its stages take."""
+        """The durations of the stages, from the cell's files."""
 
     def probe(self, threads: int) -> Mapping[str, float]:
-        """Seconds for one unit of work in every stage, from a trial of a second or two."""
+        """Seconds per unit of work in every stage, from a trial of a second or two."""
 
 
 class Table(Protocol):
-    """A table of the paper's."""
+    """A table of the paper."""
 
     title: str
-    threads: int | None  # for each cell; None for its share of the cores
+    threads: int | None  # per cell; None for its share of the cores
 
     def cells(self, selection: Selection) -> list[Any]:
-        """The chosen cells; PacboundError for an unknown name or setting."""
+        """The selected cells; PacboundError for an unknown name or setting."""
 
     def rows(self, cells: Sequence[Any], root: Path) -> list[Row]:
-        """What the cells' files say, beside the paper's figures."""
+        """The results in the cells' files, beside the paper's figures."""
 
     def render(self, rows: Sequence[Row]) -> Any:
-        """The rows as something that rich prints."""
+        """The rows as a rich renderable."""
 
     def result(self, cell: Any, folder: Path) -> Path:
-        """The file that is published of a finished cell."""
+        """The file of a finished cell that is published."""

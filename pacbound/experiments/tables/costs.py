@@ -1,4 +1,4 @@
-"""How long cells take: measured from their files, or from a short trial."""
+"""The duration of cells: measured from their files, or in a short trial."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Costs:
         self.refresh()
 
     def refresh(self) -> None:
-        """Read the cells' files again; the newest of a kind counts, for it ran as we run now."""
+        """Read the cells' files again. The newest of a kind counts: it ran like the next ones."""
         newest: dict[tuple[str, str], float] = {}
         for cell in self._cells:
             for one in cell.measured(Place.of(cell, self._root).path):
@@ -34,7 +34,7 @@ class Costs:
                     self._measured[key] = one.seconds / one.amount
 
     def unknown(self, cells: Iterable[Cell]) -> list[Cell]:
-        """One cell of each kind that has a stage of which nothing was measured."""
+        """One cell of each kind that has a stage without any measurement."""
         found: dict[str, Cell] = {}
         for cell in cells:
             if any(self.pace(cell.kind, stage) is None for stage in cell.work()):
@@ -42,21 +42,21 @@ class Costs:
         return list(found.values())
 
     def add_probe(self, kind: str, paces: Mapping[str, float]) -> None:
-        """Take the paces of a trial; what files show replaces them."""
+        """Use the paces of a trial; measurements from files replace them."""
         self._probed.update({(kind, stage): pace for stage, pace in paces.items()})
 
     def pace(self, kind: str, stage: str) -> float | None:
-        """Seconds for a unit of a stage's work, if known."""
+        """Seconds per unit of a stage's work, if known."""
         return self._measured.get((kind, stage), self._probed.get((kind, stage)))
 
     def left(self, cell: Cell, progress: Progress | None = None) -> float | None:
-        """Seconds until a cell is done, from where it is; None if a pace is unknown."""
+        """Seconds until a cell is done, from its current state; None if a pace is unknown."""
         total, passed = 0.0, progress is not None
         for stage, amount in cell.work().items():
             if progress is not None and stage == progress.stage:
                 amount, passed = max(amount - progress.done, 0.0), False
             elif passed:
-                continue  # a stage before the one that it is in
+                continue  # an earlier stage
             if amount:
                 pace = self.pace(cell.kind, stage)
                 if pace is None:
@@ -66,7 +66,7 @@ class Costs:
 
 
 def makespan(running: Iterable[float], waiting: Iterable[float], workers: int) -> float:
-    """When the last cell ends, if each that waits goes to the first worker that is free.
+    """The end of the last cell, if each waiting cell goes to the first free worker.
 
     Example:
         >>> makespan([5.0], [10.0, 10.0], workers=2)

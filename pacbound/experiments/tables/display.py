@@ -1,4 +1,4 @@
-"""What a run looks like: a live view on a terminal, lines of text elsewhere."""
+"""The display of a run: a live view on a terminal, lines of text elsewhere."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["Lines", "forecast", "watching"]
 
 
 def forecast(pool: Pool) -> str:
-    """What is done already, what is to be done, and how long it will take."""
+    """The finished cells, the remaining cells, and the remaining time."""
     done, to_do = len(pool.finished), len(pool.waiting)
     if not to_do:
         return f"nothing to do: all of {done} are done"
@@ -33,19 +33,19 @@ def forecast(pool: Pool) -> str:
 
 
 class Lines(Watcher):
-    """One line for every event, through `say`."""
+    """One line per event, through `say`."""
 
     def __init__(self, pool: Pool, say: Callable[[str], None]) -> None:
         self.pool, self._say = pool, say
 
     def say(self, line: str) -> None:
-        self._say(printable(line))  # reasons of failures quote files
+        self._say(printable(line))  # failure messages may quote files
 
     def probing(self, kind: str) -> None:
         self.say(f"measuring the speed of {kind}")
 
     def redone(self, cell: Cell, flaw: str) -> None:
-        self.say(f"{cell.name}: {flaw}; it will be made again")
+        self.say(f"{cell.name}: {flaw}; it will be run again")
 
     def elsewhere(self, cell: Cell) -> None:
         self.say(f"{cell.name}: another process is running it; going on with the others")
@@ -65,7 +65,7 @@ class Lines(Watcher):
 
 
 class View(Lines):
-    """The same lines above a live view of what is running."""
+    """The same lines above a live view of the running cells."""
 
     def __init__(self, pool: Pool, live: Live) -> None:
         super().__init__(pool, lambda line: live.console.print(line, highlight=False, markup=False))
@@ -80,7 +80,7 @@ class View(Lines):
     def _picture(self) -> Group:
         pool = self.pool
         table = Table(box=None, pad_edge=False, show_header=False)
-        for no_wrap in (True, True, False, True):  # the figures wrap where there is no room
+        for no_wrap in (True, True, False, True):  # the figures wrap if there is no room
             table.add_column(no_wrap=no_wrap)
         for running in pool.running.values():
             progress = running.progress
@@ -104,7 +104,7 @@ class View(Lines):
 
 @contextmanager
 def watching(pool: Pool) -> Iterator[Lines]:
-    """The watcher that fits stderr."""
+    """The watcher that suits stderr."""
     console = Console(stderr=True)
     if not console.is_terminal:
         yield Lines(

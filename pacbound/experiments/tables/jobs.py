@@ -1,4 +1,4 @@
-"""What the child processes of a table do: run a cell, or time one."""
+"""The jobs of a table's child processes: run a cell, or time one."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pacbound.workers.jobs import FolderJob
 __all__ = ["ProbeCells", "RunCell"]
 
 INTERVAL = 0.2  # seconds between reports of progress
-PATIENCE = 1.0  # seconds: another process's look at the lock is shorter
+PATIENCE = 1.0  # seconds: another process checks the lock for less than this
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class RunCell(FolderJob):
                 told, stage = time.monotonic(), progress.stage
                 send({"event": "progress", **asdict(progress)})
 
-        if not self.cell.finished(self.place.path).finished:  # it may be, by another process
+        if not self.cell.finished(self.place.path).finished:  # another process may have finished it
             self.cell.run(self.place.path, self.threads, report)
 
 
@@ -65,6 +65,6 @@ class ProbeCells:
     def do(self, send: Send, orders: Orders) -> None:
         for cell in self.cells:
             send({"event": "probing", "kind": cell.kind})
-            # What stops the trial will stop the cell, and is told there.
+            # The same error will stop the cell, and is reported there.
             with suppress(Exception):
                 send({"event": "pace", "kind": cell.kind, "paces": dict(cell.probe(self.threads))})

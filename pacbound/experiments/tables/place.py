@@ -22,30 +22,30 @@ LOCK, FAILURE = "lock", "failure.txt"
 
 @dataclass(frozen=True)
 class Place:
-    """Where one cell keeps its files. Another setting gives another digest and another folder."""
+    """The folder of one cell. Another setting gives another digest and another folder."""
 
     path: Path
 
     @classmethod
     def of(cls, cell: Cell, root: Path) -> Place:
-        """The place of a cell in a table's folder."""
+        """The folder of a cell in a table's folder."""
         return cls(root / f"{cell.name}-{cell.digest[:12]}")
 
     def make(self) -> None:
-        """Make the folder; PacboundError where it cannot be."""
+        """Create the folder; PacboundError if this fails."""
         ensure_writable(self.path / LOCK)
 
     @property
     def errors(self) -> Path:
-        """Where what the child process wrote to stderr goes."""
+        """The file for the stderr of the child process."""
         return self.path / ERRORS
 
     @contextmanager
     def locked(self, patience: float = 0.0) -> Iterator[None]:
-        """Hold the cell; Busy if another process does for longer than `patience` seconds.
+        """Lock the cell; Busy if another process holds the lock for more than `patience` seconds.
 
-        The kernel lets go of the lock when its process ends, however it ends: a lock is never
-        left behind by a kill.
+        The kernel releases the lock when the process ends for any reason, so a kill never leaves a
+        lock behind.
         """
         until = time.monotonic() + patience
         try:
@@ -66,7 +66,7 @@ class Place:
             os.close(handle)
 
     def busy(self) -> bool:
-        """Whether a process is at work here; changes nothing, so it serves `--show` too."""
+        """Whether a process is working here. It changes nothing, so `--show` can use it."""
         try:
             handle = os.open(self.path / LOCK, os.O_RDONLY)
         except OSError:
@@ -80,7 +80,7 @@ class Place:
         return False
 
     def tidy(self) -> None:
-        """Remove the halves of files that a killed process left, and the failure of last time.
+        """Remove the partial files of a killed process, and the last failure.
 
         Valid when: the lock is held.
         """
@@ -90,7 +90,7 @@ class Place:
         (self.path / FAILURE).unlink(missing_ok=True)
 
     def discard(self, names: Sequence[str]) -> None:
-        """Remove files of a finished cell that a kill between its last two acts left behind."""
+        """Remove files of a finished cell that a kill between the last two steps left."""
         left = [path for name in names if (path := self.path / name).exists()]
         if left:
             with suppress(Busy, PacboundError, OSError), self.locked():
@@ -98,7 +98,7 @@ class Place:
                     path.unlink(missing_ok=True)
 
     def fail(self, reason: str) -> None:
-        """Leave the reason for `--show`, if the disk will take it."""
+        """Store the reason for `--show`, if the disk has space."""
         with suppress(PacboundError):
             write_whole(self.path / FAILURE, lambda stream: stream.write(reason.encode()))
 
@@ -109,7 +109,7 @@ class Place:
         return ""
 
     def state(self, cell: Cell, flaw: str) -> tuple[str, str]:
-        """What an unfinished cell is doing, in a word, and what more there is to say."""
+        """The state of an unfinished cell in one word, and the details."""
         progress = cell.progress(self.path)
         reached = progress.text if progress else ""
         if self.busy():

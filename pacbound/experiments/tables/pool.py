@@ -1,4 +1,4 @@
-"""Runs cells side by side, on this machine or on a cluster."""
+"""Runs cells in parallel, on this machine or on a cluster."""
 
 from __future__ import annotations
 
@@ -20,38 +20,38 @@ from pacbound.workers.jobs import Running as Job
 
 __all__ = ["Pool", "Watcher"]
 
-TICK = 0.25  # seconds between looks at the clock
-PEEK = 2.0  # seconds between looks at cells that run elsewhere, and at the logs
+TICK = 0.25  # seconds between updates of the clock
+PEEK = 2.0  # seconds between checks of cells that run elsewhere, and of the logs
 
 
 class Watcher:
-    """Is told what happens; a display overrides what it shows."""
+    """Receives events; a display overrides the methods it needs."""
 
     def probing(self, kind: str) -> None:
         """The time of a kind of cell is being measured."""
 
     def redone(self, cell: Cell, flaw: str) -> None:
-        """A result that is there does not count."""
+        """An existing result is not valid."""
 
     def elsewhere(self, cell: Cell) -> None:
-        """Another process is at work on the cell."""
+        """Another process is running the cell."""
 
     def started(self, cell: Cell, resumed: Progress | None) -> None:
-        """A child process has begun or resumed the cell."""
+        """A child process has started or resumed the cell."""
 
     def done(self, cell: Cell, seconds: float | None) -> None:
-        """The cell is finished; no seconds: by another process."""
+        """The cell is finished; without seconds, by another process."""
 
     def failed(self, cell: Cell, reason: str) -> None:
-        """The cell failed; the others go on."""
+        """The cell failed; the others continue."""
 
     def tick(self) -> None:
-        """Time has passed: look at the pool."""
+        """Time has passed: read the state of the pool."""
 
 
 @dataclass
 class Running:
-    """A cell at work."""
+    """A running cell."""
 
     cell: Cell
     job: Job
@@ -61,7 +61,7 @@ class Running:
 
 
 class Pool:
-    """The state of a run, for a display to look at, and the loop that drives it."""
+    """The state of a run, for a display, and the loop that drives it."""
 
     def __init__(
         self,
@@ -81,15 +81,15 @@ class Pool:
         self.failures: dict[str, str] = {}
         self._events: Events = queue.Queue()
         self._peeked = 0.0
-        self._reached: dict[str, Progress | None] = {}  # how far what waits was left
-        self._told: set[str] = set()  # names of cells said to run elsewhere
+        self._reached: dict[str, Progress | None] = {}  # the progress of waiting cells
+        self._told: set[str] = set()  # names of cells reported as running elsewhere
 
     def place(self, cell: Cell) -> Place:
-        """Where a cell's files are."""
+        """The folder of a cell."""
         return Place.of(cell, self.root)
 
     def survey(self, watcher: Watcher) -> None:
-        """Find out what is finished and what is to be done; begins nothing."""
+        """Find the finished and the remaining cells; start nothing."""
         for cell in self.cells:
             verdict = cell.finished(self.place(cell).path)
             if verdict.flaw:
@@ -102,7 +102,7 @@ class Pool:
                 self._reached[cell.name] = cell.progress(self.place(cell).path)
 
     def probe(self, watcher: Watcher) -> None:
-        """Time what no file tells the time of, as the cells will be run."""
+        """Time a trial of each kind of cell that no file has timed."""
         unknown = self.costs.unknown(self.waiting)
         if not unknown:
             return
@@ -120,9 +120,9 @@ class Pool:
             child.stop()
 
     def run(self, watcher: Watcher) -> None:
-        """Run what waits until all is finished or failed.
+        """Run the waiting cells until all have finished or failed.
 
-        Whatever ends this, no child process is left.
+        However this ends, no child process remains.
         """
         try:
             while self.waiting or self.running or self.away:
@@ -135,7 +135,7 @@ class Pool:
                 running.job.stop()
 
     def seconds_left(self) -> float | None:
-        """Until all is done, with this many workers; None if not known."""
+        """Seconds until all is done, with this many workers; None if unknown."""
         at_work = [self.left(running) for running in self.running.values()]
         to_come = [self.costs.left(cell, self._reached.get(cell.name)) for cell in self.waiting]
         known = [seconds for seconds in (*at_work, *to_come) if seconds is not None]
@@ -162,7 +162,7 @@ class Pool:
             cell = self.waiting.pop(0)
             try:
                 self._start_one(cell, watcher)
-            except (PacboundError, OSError) as error:  # no room for its folder, as a rule
+            except (PacboundError, OSError) as error:  # usually a full disk
                 self._fail(cell, str(error), watcher)
 
     def _start_one(self, cell: Cell, watcher: Watcher) -> None:

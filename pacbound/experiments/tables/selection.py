@@ -1,4 +1,4 @@
-"""Which cells of a table are meant."""
+"""The selection of a table's cells."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ BANDITS_ONLY = ("problem", "agent", "seeds", "first_seed", "steps")
 
 @dataclass(frozen=True)
 class Selection:
-    """Which cells of a table, and what is asked of each. Nothing chosen means all."""
+    """The selected cells and their options. An empty selection means all."""
 
     networks: tuple[str, ...] = ()
     objectives: tuple[str, ...] = ()
     posteriors: tuple[str, ...] = ()
-    overrides: Mapping[str, Any] | None = None  # settings, for every cell
+    overrides: Mapping[str, Any] | None = None  # settings for every cell
     sampling: Mapping[str, Any] | None = None  # draws, weights, samples
     problems: tuple[str, ...] = ()
     agents: tuple[str, ...] = ()
     playing: Mapping[str, int] | None = None  # seeds, first_seed, steps
 
     def refuse(self, *options: str) -> None:
-        """PacboundError for what was chosen of these options, which the table has not."""
+        """PacboundError for selected options that the table does not have."""
         given = {
             "network": self.networks,
             "objective": self.objectives,
@@ -42,7 +42,7 @@ class Selection:
 
 
 def chosen(kind: str, names: Sequence[str], valid: Iterable[str]) -> list[str]:
-    """The names that were asked for, or all, in the table's own order."""
+    """The requested names, or all, in the table's order."""
     valid = list(valid)
     for name in names:
         if name not in valid:
@@ -51,7 +51,7 @@ def chosen(kind: str, names: Sequence[str], valid: Iterable[str]) -> list[str]:
 
 
 def refuse_overrides(overrides: Mapping[str, Any]) -> None:
-    """Settings in which a table's cells differ are chosen, not set."""
+    """Refuse overrides of settings that distinguish the cells: they are selected, not set."""
     for name in ("posterior", "objective", "recipe"):
         if name in overrides:
             option = "network" if name == "recipe" else name

@@ -1,4 +1,4 @@
-"""What cells that begin with training have in common."""
+"""The common base of cells that start with training."""
 
 from __future__ import annotations
 
@@ -27,38 +27,38 @@ if TYPE_CHECKING:
 
 __all__ = ["CHECKPOINT", "LOG", "TrainedCell", "modified"]
 
-# torch is imported in the child process only, so that looking at a table is quick.
+# torch is imported only in the child process, so that showing a table is quick.
 
 CHECKPOINT, LOG = "checkpoint.pt", "checkpoint.log.jsonl"
-RECENT = 5  # epochs that the pace is taken from
+RECENT = 5  # epochs used to estimate the pace
 
 
 @dataclass(frozen=True)
 class TrainedCell(ABC):
-    """A cell that trains the posterior of its settings, and then does one more thing with it."""
+    """A cell that trains the posterior of its settings, followed by one more stage."""
 
     settings: Settings
 
-    last_stage: ClassVar[str]  # what is done after training
-    scratch: ClassVar[tuple[str, ...]] = ()  # files of no use once the result is there
+    last_stage: ClassVar[str]  # the stage after training
+    scratch: ClassVar[tuple[str, ...]] = ()  # files not needed once the result exists
 
     @property
     @abstractmethod
     def name(self) -> str:
-        """What the user calls it; cells of one name differ in what is asked after training."""
+        """The name shown to the user; cells of one name differ only in the last stage."""
 
     @property
     @abstractmethod
     def kind(self) -> str:
-        """Cells of one kind take equally long for the same work."""
+        """Cells of one kind take the same time for the same work."""
 
     @abstractmethod
     def asked(self) -> dict[str, Any]:
-        """What is asked of the last stage, for the digest."""
+        """The request of the last stage, for the digest."""
 
     @abstractmethod
     def figures(self, step: Step) -> str:
-        """What to show of a step of training."""
+        """The figures to show for a training step."""
 
     @abstractmethod
     def conclude(self, folder: Path, data: Dataset, threads: int, report: Report) -> None:
@@ -66,15 +66,15 @@ class TrainedCell(ABC):
 
     @abstractmethod
     def probe_last(self, some: Dataset, path: Path, threads: int) -> float:
-        """Seconds that the last stage will take, from a trial with some of the data."""
+        """The duration of the last stage in seconds, from a trial with some of the data."""
 
     @abstractmethod
     def finished(self, folder: Path) -> Verdict:
-        """Whether the folder has the result, and the result is sound."""
+        """Whether the folder has a valid result."""
 
     @cached_property
     def digest(self) -> str:
-        """Of settings, what else is asked and, where the data is the user's file, its content."""
+        """The digest of settings, the request and, for a user's data file, its content."""
         parts = {
             "settings": self.settings.to_mapping(),
             "data": _file_digest(self.settings.data),
@@ -89,13 +89,13 @@ class TrainedCell(ABC):
         return self.settings.data
 
     def fetch(self, progress: FetchProgress) -> None:
-        """Load the data once; it comes from the cache afterwards."""
+        """Load the data once. Afterwards they come from the cache."""
         from pacbound.data import load
 
         load(self.settings.data, progress)
 
     def work(self) -> Mapping[str, float]:
-        """Epochs of every phase of training, and the last stage as one piece."""
+        """The epochs of every phase of training, and the last stage as one unit."""
         epochs = {
             "warm start": self.settings.warm_start_epochs,
             "linear training": self.settings.linear_epochs,
@@ -104,7 +104,7 @@ class TrainedCell(ABC):
         return {stage: n for stage, n in epochs.items() if n} | {self.last_stage: 1.0}
 
     def stage_at(self, epoch: int) -> tuple[str, int]:
-        """The stage that an epoch belongs to, and the epochs of that stage before it."""
+        """The stage of an epoch, and the number of earlier epochs in that stage."""
         before = epoch - 1
         for stage, amount in self.work().items():
             if before < amount or stage == self.last_stage:
@@ -115,7 +115,7 @@ class TrainedCell(ABC):
     # In the child process -------------------------------------------------------------------
 
     def run(self, folder: Path, threads: int, report: Report) -> None:
-        """Train from where the checkpoint is, then do what is to be done with the result."""
+        """Train from the state of the checkpoint, then run the last stage."""
         from pacbound.api import StochasticModule
         from pacbound.data import load
         from pacbound.training.progress import Callback
@@ -124,7 +124,7 @@ class TrainedCell(ABC):
         path = folder / CHECKPOINT
         if _readable(path) is None:
             self._take_training(folder, data.sha256)
-        resume = _readable(path) is not None  # a file that cannot be read is as good as none
+        resume = _readable(path) is not None  # an unreadable file counts as none
 
         def on_step(step: Step) -> None:
             stage, before = self.stage_at(step.epoch)
@@ -138,9 +138,9 @@ class TrainedCell(ABC):
         self.conclude(folder, data, threads, report)
 
     def _take_training(self, folder: Path, data_sha256: str) -> None:
-        """Copy the finished training of a cell that differs in its last stage only.
+        """Copy the finished training of a cell that differs only in its last stage.
 
-        The posterior is the same, and asking something else of it must not cost its training again.
+        The posterior is the same, so another last stage must not cost the training again.
         """
         for other in sorted(folder.parent.glob(f"{self.name}-*/{CHECKPOINT}")):
             found = _readable(other)
@@ -155,7 +155,7 @@ class TrainedCell(ABC):
                 return
 
     def probe(self, threads: int) -> Mapping[str, float]:
-        """Seconds per epoch of each stage and for the last one, from a trial in small."""
+        """Seconds per epoch of each stage and for the last one, from a small trial."""
         from pacbound.experiments.tables.trial import trial
 
         return trial(self, threads)
@@ -163,7 +163,7 @@ class TrainedCell(ABC):
     # From the files -------------------------------------------------------------------------
 
     def progress(self, folder: Path) -> Progress | None:
-        """From the log of training."""
+        """The progress according to the training log."""
         records = TrainingLog(folder / LOG).records()
         if not records:
             return None
@@ -175,7 +175,7 @@ class TrainedCell(ABC):
         return Progress(stage, before, f"epoch {last.epoch}/{epochs:.0f}")
 
     def measured(self, folder: Path) -> list[Measured]:
-        """Paces of the last epochs of each stage of training."""
+        """The paces of the last epochs in each stage of training."""
         when = modified(folder / LOG)
         return [
             Measured(stage, len(seconds[-RECENT:]), sum(seconds[-RECENT:]), when)
@@ -208,7 +208,7 @@ def _copy(source: Path, target: Path) -> None:
 
 
 def modified(path: Path) -> float:
-    """When a file was written last; 0 where there is none."""
+    """The modification time of a file; 0 if it does not exist."""
     try:
         return os.stat(path).st_mtime
     except OSError:
@@ -216,7 +216,7 @@ def modified(path: Path) -> float:
 
 
 def _file_digest(data: str) -> str | None:
-    """None for a named data set, whose content the catalogue fixes."""
+    """The digest of a user's data file; None for a named data set, which the catalogue fixes."""
     path = Path(data).expanduser()
     if data in catalogue() or not path.is_file():
         return None

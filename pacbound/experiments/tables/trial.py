@@ -1,4 +1,4 @@
-"""A cell in small: a few steps, for the time that they take."""
+"""A small trial of a cell: a few steps, to measure their duration."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from pacbound.training.progress import Callback
 
 __all__ = ["Clock", "trial"]
 
-STEPS = 4  # of each stage of training; the first is not timed
+STEPS = 4  # of each training stage; the first is not timed
 
 _load = cache(load)  # one child process tries all kinds of cells
 
 
 class Clock:
-    """The time between the calls for one thing, and how many there were."""
+    """The time between calls of one function, and the number of calls."""
 
     def __init__(self) -> None:
         self.last = time.monotonic()
@@ -37,7 +37,7 @@ class Clock:
         self.last = now
 
     def each(self, what: str) -> float:
-        """Seconds per call, without the first, which pays for getting ready, if it can be."""
+        """Seconds per call, without the first call (which includes setup) if there are others."""
         times = self.spent[what]
         rest = times[1:] or times
         return sum(rest) / len(rest)

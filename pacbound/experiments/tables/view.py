@@ -1,4 +1,4 @@
-"""How rows of trained cells look: one line for each cell, in groups of networks."""
+"""The layout of trained cells: one line per cell, grouped by network."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Column", "number", "render_cells", "words"]
 
 @dataclass(frozen=True)
 class Column:
-    """What stands in a column."""
+    """The content of a column."""
 
     header: str
     show: Callable[[Row], str]
@@ -23,12 +23,12 @@ class Column:
 
 
 def words(name: str) -> Column:
-    """A column of a name."""
+    """A column of names."""
     return Column(name, itemgetter(name), "left")
 
 
 def number(header: str, name: str, form: str, unit: float = 1.0, style: str = "") -> Column:
-    """A column of a number; a dash where there is none."""
+    """A column of numbers; a dash for missing ones."""
 
     def show(line: Row) -> str:
         return "–" if line[name] is None else form.format(unit * line[name])
@@ -37,7 +37,7 @@ def number(header: str, name: str, form: str, unit: float = 1.0, style: str = ""
 
 
 def render_cells(title: str, columns: Sequence[Column], rows: Sequence[Row], legend: str) -> Any:
-    """A rich table that fits into 80 columns; last comes whether ours is below the paper's."""
+    """A rich table for 80 columns; the last column says whether ours is below the paper's."""
     from rich.box import SIMPLE_HEAD
     from rich.console import Group
     from rich.table import Table

@@ -1,4 +1,4 @@
-"""A cell of the table: training, then the averaged prediction of networks on the test examples."""
+"""A cell of the table: training, then the averaged prediction on the test examples."""
 
 from __future__ import annotations
 
@@ -31,22 +31,22 @@ class ViCell(TrainedCell):
 
     network: str
     posterior: str
-    samples: int  # networks that are averaged
+    samples: int  # the number of averaged networks
 
     last_stage: ClassVar[str] = EVALUATING
 
     @property
     def name(self) -> str:
-        """Of the folder, and of the published evaluation."""
+        """The name of the folder and of the published evaluation."""
         return f"{self.network}-{self.posterior}"
 
     @property
     def kind(self) -> str:
-        """Every cell has a pace of its own."""
+        """Every cell has its own pace."""
         return self.name
 
     def asked(self) -> dict[str, Any]:
-        """Of the evaluation."""
+        """The request of the evaluation."""
         return {"samples": self.samples}
 
     # In the child process -------------------------------------------------------------------
@@ -56,7 +56,7 @@ class ViCell(TrainedCell):
         return f"error {step.risk:.2%}  KL {step.kl:.0f}  −ELBO {step.objective:.3f}"
 
     def conclude(self, folder: Path, data: Dataset, threads: int, report: Report) -> None:
-        """Predict the test examples, and write every figure of merit."""
+        """Predict the test examples and write all metrics."""
         from pacbound.experiments.vi.probing import save_probes
         from pacbound.predict import Predictor, evaluate, examples_of
 
@@ -81,13 +81,13 @@ class ViCell(TrainedCell):
         write_whole(folder / EVALUATION, lambda stream: stream.write(text.encode()))
 
     def probe_last(self, some: Dataset, path: Path, threads: int) -> float:
-        """Seconds of the prediction, from one of a few examples."""
+        """The duration of the prediction in seconds, from a few examples."""
         from pacbound.data import load
         from pacbound.predict import Predictor, examples_of
 
         predictor = Predictor.of(path, some)
         seconds = []
-        for n in (1, 1, 200):  # the first one pays for getting ready
+        for n in (1, 1, 200):  # the first call includes setup
             start = time.monotonic()
             predictor.predict(some.train_inputs[:n], 1)
             seconds.append(time.monotonic() - start)
@@ -98,7 +98,7 @@ class ViCell(TrainedCell):
     # From the files -------------------------------------------------------------------------
 
     def finished(self, folder: Path) -> Verdict:
-        """The evaluation must be whole, of these settings, and of the checkpoint there."""
+        """The evaluation must be complete, of these settings, and of this checkpoint."""
         if not (folder / EVALUATION).exists():
             return Verdict(False)
         try:
@@ -113,7 +113,7 @@ class ViCell(TrainedCell):
         return Verdict(True)
 
     def record(self, folder: Path) -> dict[str, Any]:
-        """What was written; PacboundError where something is missing."""
+        """The stored evaluation; PacboundError if something is missing."""
         path = folder / EVALUATION
         try:
             record = json.loads(path.read_text(encoding="utf-8"))
@@ -123,12 +123,12 @@ class ViCell(TrainedCell):
                 float(record["training"][name])
             float(record["seconds"]), record["settings"], record["checkpoint_sha256"]
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise ResultError(f"{path} is not a whole evaluation") from error
+            raise ResultError(f"{path} is not a complete evaluation") from error
         assert isinstance(record, dict)
         return record
 
     def measured(self, folder: Path) -> list[Measured]:
-        """Paces of training, and the time that the evaluation took."""
+        """The paces of training, and the duration of the evaluation."""
         found = super().measured(folder)
         path = folder / EVALUATION
         if path.exists():

@@ -1,4 +1,4 @@
-"""Test images made worse: noise, blur and loss of contrast, each at five strengths."""
+"""Corrupted test images: noise, blur and lower contrast, each at five strengths."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ STRENGTHS = (1, 2, 3, 4, 5)
 # Perturbations" (Hendrycks and Dietterich 2019), for images of 32×32.
 NOISE = (0.04, 0.06, 0.08, 0.09, 0.10)  # standard deviation, of pixels from 0 to 1
 BLUR = (0.4, 0.6, 0.7, 0.8, 1.0)  # standard deviation, in pixels
-CONTRAST = (0.75, 0.5, 0.4, 0.3, 0.15)  # what is left of the distance from an image's mean
+CONTRAST = (0.75, 0.5, 0.4, 0.3, 0.15)  # the factor of the distance from an image's mean
 
 
 def _noise(images: Images, strength: int) -> Images:
@@ -47,7 +47,7 @@ CORRUPTIONS: dict[str, Callable[[Images, int], Images]] = {
 
 
 def corrupted(inputs: NDArray[np.generic], kind: str, strength: int) -> Images:
-    """Images from 0 to 1, corrupted in the same way whenever it is asked for.
+    """Images from 0 to 1, corrupted in the same way on every call.
 
     Arguments:
         inputs: (n, height, width) or (n, channels, height, width), as in a data set.

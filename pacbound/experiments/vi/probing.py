@@ -1,4 +1,4 @@
-"""What a finished network says of inputs that it was not trained for: other data, worse images."""
+"""Predictions of a trained network for unusual inputs: other data, corrupted images."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from pacbound.predictors.chunks import Report, silent
 
 __all__ = ["other_examples", "save_probes"]
 
-FEW = 2000  # test examples that are corrupted, and others that are to be told from them
-SAMPLES = 10  # networks that are averaged for these
+FEW = 2000  # corrupted test examples, and out-of-distribution examples
+SAMPLES = 10  # the number of networks averaged for these
 
 
 def other_examples(data: Dataset) -> Examples | None:
-    """Images of the same form that show something else; none for a user's own data.
+    """Images of the same shape that show something else; None for a user's own data.
 
-    The other five classes for CIFAR-5; Fashion-MNIST for digits, and for CIFAR-10 with a black
-    frame and three equal colours.
+    The other five classes for CIFAR-5. Fashion-MNIST for digits; for CIFAR-10 with a black frame
+    and three equal colours.
     """
     if data.name not in ("mnist", "cifar-5", "cifar-10"):
         return None
@@ -42,7 +42,7 @@ def other_examples(data: Dataset) -> Examples | None:
 def save_probes(
     path: Path, predictor: Predictor, data: Dataset, test: Prediction, report: Report = silent
 ) -> None:
-    """Write the predictions of the test examples, of other data, and of corrupted test examples.
+    """Write the predictions for the test examples, other data, and corrupted test examples.
 
     The parts of the file are `test_…`, `other_…` and `noise-1_…` to `contrast-5_…`.
     """

@@ -1,4 +1,4 @@
-"""The table's rows, from the evaluations, beside the paper's figures."""
+"""The rows of the table, from the evaluations, beside the paper's figures."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FIGURES = ("error", "negative_log_likelihood", "expected_calibration_error")
 
 
 def row(cell: ViCell, folder: Path) -> Row:
-    """Errors as parts of one; None for what is not there."""
+    """Errors as fractions; None for missing values."""
     verdict = cell.finished(folder)
     figures: Row = dict.fromkeys((*FIGURES, "examples", "kl", "epochs", "seconds"))
     if verdict.finished:
@@ -58,6 +58,6 @@ def render(title: str, rows: Sequence[Row]) -> Any:
     )
     legend = (
         "Test error and expected calibration error in per cent, negative log-likelihood in nats. "
-        "The paper trains 210 epochs; its figures for point are of other papers' networks."
+        "The paper trains 210 epochs; its figures for point are from other papers."
     )
     return render_cells(title, columns, rows, legend)

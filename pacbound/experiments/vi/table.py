@@ -28,7 +28,7 @@ class ViTable:
     threads = None
 
     def cells(self, selection: Selection) -> list[ViCell]:
-        """Network by network, as the paper prints them."""
+        """The cells by network, in the order of the paper."""
         selection.refuse(*BANDITS_ONLY)
         networks = chosen("network", selection.networks, NETWORKS)
         posteriors = chosen("posterior", selection.posteriors, POSTERIORS)
@@ -38,7 +38,7 @@ class ViTable:
         samples = asked.pop("samples", SAMPLES)
         if selection.objectives or asked:
             raise SettingError(
-                "this table is of the ELBO and certifies nothing: only --samples fits"
+                "this table trains by the ELBO and certifies nothing: only --samples applies"
             )
         return [
             ViCell(
@@ -52,11 +52,11 @@ class ViTable:
         ]
 
     def rows(self, cells: Sequence[ViCell], root: Path) -> list[Row]:
-        """One for each cell."""
+        """One row per cell."""
         return [row(cell, Place.of(cell, root).path) for cell in cells]
 
     def render(self, rows: Sequence[Row]) -> Any:
-        """The rows as something that rich prints."""
+        """The rows as a rich renderable."""
         return render(self.title, rows)
 
     def result(self, cell: ViCell, folder: Path) -> Path:

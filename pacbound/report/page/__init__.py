@@ -1,4 +1,4 @@
-"""`pacbound report`: one page about one or many certificates, in one file."""
+"""`pacbound report`: one page about one or more certificates, in one file."""
 
 from pacbound.report.page.document import document
 from pacbound.report.page.entry import Entry, read_entry

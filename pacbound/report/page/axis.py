@@ -8,7 +8,7 @@ __all__ = ["Axis", "axis"]
 
 
 class Axis:
-    """A range of values, widened to round numbers, and those between."""
+    """A range of values, widened to round numbers, and the ticks between."""
 
     def __init__(self, low: float, step: float, steps: int) -> None:
         self.low, self.high = low, low + step * steps
@@ -16,17 +16,17 @@ class Axis:
         self.ticks = tuple(low + step * i for i in range(steps + 1))
 
     def part(self, value: float) -> float:
-        """How far along the axis a value is, from 0 to 1."""
+        """The position of a value along the axis, from 0 to 1."""
         return (value - self.low) / (self.high - self.low)
 
     def label(self, value: float) -> str:
-        """A tick in as few digits as tell it from the next."""
+        """A tick label with as few digits as distinguish it from the next."""
         decimals = max(0, -math.floor(math.log10(self.step) + 1e-9))
         return f"{value:,.{decimals}f}".replace(",", "\N{THIN SPACE}")
 
 
 def axis(low: float, high: float, most: int = 5) -> Axis:
-    """The finest round steps (1, 2 or 5 times a power of ten) that are at most so many.
+    """The finest round steps (1, 2 or 5 times a power of ten), at most `most` of them.
 
     Example:
         >>> axis(0, 17.2).ticks

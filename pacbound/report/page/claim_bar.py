@@ -1,4 +1,4 @@
-"""A claim as a drawing: what was observed, the Monte Carlo allowance, and the rest of the bound."""
+"""A claim as a bar: the observed risk, the Monte Carlo allowance, and the rest of the bound."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ __all__ = ["COLUMNS", "FILTERS", "Column"]
 
 @dataclass(frozen=True)
 class Column:
-    """A heading, the field of the summary under it, and how it is written."""
+    """A heading, the field of the summary, and its format."""
 
     title: str
     field: str

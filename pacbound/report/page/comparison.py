@@ -1,4 +1,4 @@
-"""Figures that stand beside a certificate's own, and are not part of its claim."""
+"""Figures for comparison, which are not part of the claim."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Beside:
 
     @property
     def change(self) -> float:
-        """Ours, as a part more (or less, below 0) than the paper's."""
+        """The relative difference of ours to the paper's; negative if ours is smaller."""
         return self.ours / self.paper - 1
 
 
@@ -51,12 +51,12 @@ def paper_column(certificate: Certificate) -> Cell | None:
 
 
 def objective(certificate: Certificate) -> str:
-    """What was minimised in training, if the certificate says so."""
+    """The objective of training, if the certificate records it."""
     return certificate.made.settings.get("objective", "")
 
 
 def test_error(certificate: Certificate) -> float | None:
-    """The error on held-out examples, where there were some."""
+    """The error on held-out examples, if there are any."""
     held_out = certificate.held_out
     if held_out is None or held_out.errors is None or held_out.examples is None:
         return None
@@ -64,9 +64,9 @@ def test_error(certificate: Certificate) -> float | None:
 
 
 def beside_the_paper(certificate: Certificate, column: Cell) -> list[Beside]:
-    """Bound, risk, test error and KL of both."""
+    """Bound, risk, test error and KL, ours and the paper's."""
     test, overall, evidence = test_error(certificate), certificate.overall, certificate.evidence
-    assert overall is not None and evidence is not None  # as of every counterpart of the paper's
+    assert overall is not None and evidence is not None  # the paper's counterparts have both
     rows = [
         Beside("bound", 100 * certificate.risk_bound, column.bound, "%"),
         Beside("empirical risk", 100 * observed(overall), column.risk, "%"),
@@ -78,7 +78,7 @@ def beside_the_paper(certificate: Certificate, column: Cell) -> list[Beside]:
 
 
 def other_bounds(certificate: Certificate) -> list[tuple[str, float]]:
-    """What other inequalities say at the figures of the first claim, and a test set."""
+    """The values of other inequalities for the first claim, and of a test set."""
     rows, known = [], predictor_of(certificate).inequalities
     for entry in certificate.also:
         if entry.name is not None and entry.value is not None:

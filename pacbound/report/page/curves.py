@@ -1,4 +1,4 @@
-"""Training as curves: risk and bound, and KL, against time."""
+"""Training curves: risk and bound, and KL, against time."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from pacbound.report.training_log import TrainingLog
 
 __all__ = ["curves"]
 
-HEIGHT, TOP, FOOT, MARGIN = 180, 10, 22, 76  # pixels: of the plot, and of what is around it
-WIDTH = 1000  # of the plot in its own units, which are stretched to the width of the page
-MOST = 400  # epochs in a drawing
+HEIGHT, TOP, FOOT, MARGIN = 180, 10, 22, 76  # pixels: the plot, and the space around it
+WIDTH = 1000  # of the plot in its own units, stretched to the width of the page
+MOST = 400  # epochs in a plot
 UNITS = ((5400, 3600, "h"), (100, 60, "min"), (0, 1, "s"))
 
 
 @dataclass(frozen=True)
 class Line:
-    """One curve; what an epoch does not say is NaN."""
+    """One curve; missing values are NaN."""
 
     name: str
-    kind: str  # its colour, as of a step in the waterfall
+    kind: str  # its colour class, as in the waterfall
     values: Sequence[float]
     unit: str
 
 
 def curves(log: TrainingLog) -> list[Markup]:
-    """The drawings for a log; none where it has fewer than two epochs."""
+    """The plots for a log; none if it has fewer than two epochs."""
     log = _thinned(log)
     if len(log.rows) < 2:
         return []
@@ -46,13 +46,13 @@ def curves(log: TrainingLog) -> list[Markup]:
 
 
 def _thinned(log: TrainingLog) -> TrainingLog:
-    """Every so manieth epoch of a long log, counted from the last."""
+    """Every n-th epoch of a long log, counted from the last."""
     every = -(-len(log.rows) // MOST)
     return replace(log, rows=log.rows[::-1][:: max(every, 1)][::-1])
 
 
 def _panel(log: TrainingLog, lines: Sequence[Line]) -> Markup:
-    """A drawing with one or more lines, or nothing where there are no numbers."""
+    """A plot with one or more lines, or nothing if there are no numbers."""
     numbers = [x for line in lines for x in line.values if math.isfinite(x)]
     if not numbers:
         return Markup()
@@ -117,7 +117,7 @@ def _grid(across: Axis, up: Axis, unit: str) -> Markup:
 
 
 def _path(line: Line, places: Sequence[float], up: Axis) -> Markup:
-    """Straight pieces, with gaps where there is no number."""
+    """Straight segments, with gaps where there is no number."""
     pieces, pen = [], "M"
     for x, value in zip(places, line.values, strict=True):
         if math.isfinite(value):
@@ -127,7 +127,7 @@ def _path(line: Line, places: Sequence[float], up: Axis) -> Markup:
 
 
 def _hits(log: TrainingLog, lines: Sequence[Line], places: Sequence[float]) -> Markup:
-    """A strip over each epoch whose title says its figures."""
+    """An invisible strip over each epoch whose title shows its figures."""
     ends = [0.0, *((a + b) / 2 for a, b in itertools.pairwise(places)), float(WIDTH)]
     strips = []
     for index, row in enumerate(log.rows):

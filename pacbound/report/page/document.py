@@ -1,4 +1,4 @@
-"""The page as one file: its text, its style and its script, and nothing from anywhere else."""
+"""The page as one file with its text, style and scripts. It loads nothing from elsewhere."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ from pacbound.report.page.waterfall import waterfall
 
 __all__ = ["document"]
 
-# Scripts that check the certificates again where the page is read.
+# Scripts that check the certificates again in the reader's browser.
 RECHECKING = ("verifier.js", "recheck.js")
 
-STATUSES = ("rejected", "unreadable", "vacuous", "verified")  # what is wrong comes first
+STATUSES = ("rejected", "unreadable", "vacuous", "verified")  # problems come first
 
 
 def document(
@@ -73,7 +73,7 @@ def document(
 
 
 def _environment() -> Environment:
-    """Every value is escaped, and made printable before."""
+    """Make every value printable, then escape it."""
     environment = Environment(
         loader=PackageLoader("pacbound.report", "page"),
         autoescape=True,
@@ -106,17 +106,17 @@ def _shown(value: Any) -> Any:
 
 
 def rechecked(entry: Entry) -> Markup:
-    """The bytes of an accepted certificate, which the page checks again, in base64.
+    """The bytes of an accepted certificate in base64, for the page to check again.
 
-    The checker in the browser sees the very bytes that were checked here, and HTML nothing that
-    could end the block. As markup it is not cut, however long it is.
+    The checker in the browser sees exactly the bytes that were checked here. Base64 contains
+    nothing that could end the HTML block. As markup, it is not truncated.
     """
     content = b"" if entry.verified is None else entry.verified.content
     return Markup(base64.b64encode(content).decode("ascii"))
 
 
 def _embedded(summaries: Sequence[Summary]) -> Markup:
-    """JSON that no HTML parser can find an end tag or a comment in."""
+    """JSON in which no HTML parser can find an end tag or a comment."""
     rows = [
         {
             name: printable(value) if isinstance(value, str) else value

@@ -1,4 +1,4 @@
-"""One file of a report: the checker's verdict, and what may be shown because of it."""
+"""One file of a report: the checker's verdict, and the content that may be shown."""
 
 from __future__ import annotations
 
@@ -17,31 +17,31 @@ __all__ = ["Entry", "Verified", "read_entry"]
 
 @dataclass(frozen=True)
 class Verified:
-    """What a page says of a certificate that the checker has accepted."""
+    """The content shown for an accepted certificate."""
 
     certificate: Certificate
     explanation: Explanation
     log: TrainingLog | None
-    content: bytes = b""  # of the file, for the page to check again in the browser
+    content: bytes = b""  # the file's bytes, for the page to check again in the browser
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A file, and the reason why it is rejected or what it says.
+    """A file, and the reason for its rejection or its content.
 
-    Nothing that a rejected file contains is kept, so that no page can show it as if it were true.
+    The content of a rejected file is not kept, so no page can show it as if it were true.
     """
 
     name: str
     path: Path
-    status: str  # verified; vacuous, which is verified and useless; rejected; or unreadable
+    status: str  # verified; vacuous (valid, but no better than guessing); rejected; unreadable
     reason: str = ""
     sha256: str = ""  # of the file
     verified: Verified | None = None
 
 
 def read_entry(name: str, path: Path, logs: Path | None = None) -> Entry:
-    """Check a file; with `logs`, look for its training log as if it lay in that folder."""
+    """Check a file; with `logs`, search for its training log as if it were in that folder."""
     if path.exists() and not path.is_file():
         return Entry(name, path, "unreadable", "cannot be read: it is not a regular file")
     try:
@@ -50,7 +50,7 @@ def read_entry(name: str, path: Path, logs: Path | None = None) -> Entry:
     except OSError as error:
         return Entry(name, path, "unreadable", f"cannot be read: {error.strerror or error}")
     sha256 = hashlib.sha256(content).hexdigest()
-    # The very bytes that are shown are checked, not what the file may be a moment later.
+    # Exactly the bytes that are shown are checked. The file may change a moment later.
     verdict = verify(content)
     if not verdict.accepted:
         status = "rejected" if verdict.exit_code == 1 else "unreadable"
@@ -67,7 +67,7 @@ def read_entry(name: str, path: Path, logs: Path | None = None) -> Entry:
 
 
 def _log(path: Path, certificate: Certificate, logs: Path | None) -> TrainingLog | None:
-    """The training log, if there is one that can be read: the report does without."""
+    """The training log, if it can be read; the report also works without it."""
     try:
         found = find_training_log(path, certificate)
         if found is None and logs is not None:

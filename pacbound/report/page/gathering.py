@@ -1,4 +1,4 @@
-"""Which files a report is about."""
+"""The files of a report."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ MARK = b"pacbound-certificate/"
 
 @dataclass(frozen=True)
 class Gathered:
-    """Certificates by the names that the page gives them, and what else lay in their folders."""
+    """Certificates by their names on the page, and the other files in their folders."""
 
     certificates: dict[str, Path]
     others: tuple[Path, ...]
 
 
 def gather(paths: Sequence[Path]) -> Gathered:
-    """The files that were named, and all JSON files in the folders that were.
+    """The named files, and all JSON files in the named folders.
 
-    Folders also have JSON of other kinds. A file that is JSON and does not mention the format is
-    one; what is damaged counts as a certificate, so that it is seen.
+    Folders may also contain other JSON files: those that are valid JSON and do not mention the
+    format. A damaged file counts as a certificate, so that it is seen.
     """
     chosen: dict[Path, tuple[Path, str]] = {}
     others = []

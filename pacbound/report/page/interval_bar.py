@@ -1,4 +1,4 @@
-"""A line of the overview as a drawing: the risk, the bound, the test error, the paper's bound."""
+"""A row of the overview as a bar: risk, bound, test error and the paper's bound."""
 
 from __future__ import annotations
 

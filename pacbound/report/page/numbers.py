@@ -19,7 +19,7 @@ def compact(value: Any) -> str:
 
 
 def grouped(number: float) -> Markup:
-    """With thin spaces between thousands: 60 000; small figures that are no counts have a decimal.
+    """Thin spaces between thousands: 60 000; small figures that are not counts have a decimal.
 
     Example:
         >>> print(grouped(60000).replace("\\N{THIN SPACE}", "_"))

@@ -1,4 +1,4 @@
-"""What the pages may do: nothing but run the scripts and apply the styles that are in them."""
+"""The permissions of the pages: only their own inline scripts and styles."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ __all__ = ["content_policy", "read_part"]
 
 
 def read_part(name: str) -> Markup:
-    """A style or a script of this package, to be written into a page as it is."""
+    """A style or a script of this package, to be inlined into a page unchanged."""
     return Markup(resources.files(__package__).joinpath(name).read_text(encoding="utf-8"))
 
 
 def content_policy(style: str, scripts: Iterable[str]) -> str:
-    """A Content-Security-Policy that allows these by their digests, and no request."""
+    """A Content-Security-Policy that allows these by their digests, and no requests."""
     parts = [
         "default-src 'none'",
         "img-src data:",

@@ -1,4 +1,4 @@
-"""Where a certificate comes from: digests, versions and commands."""
+"""The provenance of a certificate: digests, versions and commands."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pacbound.report.page.entry import Entry, Verified
 
 __all__ = ["Provenance", "check_command", "delta_shares", "provenance"]
 
-MOST = 200  # settings, and other facts, that are shown
+MOST = 200  # settings, and other facts, shown at most
 SOURCES = {
     "centre": "the centre of a learned prior",
     "estimator": "an estimator in a file",
@@ -30,23 +30,23 @@ COPIES = {
 
 @dataclass(frozen=True)
 class Provenance:
-    """Texts by their names: some to copy, some to read."""
+    """Named texts: some to copy, some to read."""
 
     commands: dict[str, str]
     digests: dict[str, str]
     facts: dict[str, str]
-    seconds: dict[str, float]  # that commands took
+    seconds: dict[str, float]  # the duration of commands
     choices: dict[str, str]  # of the prior
     settings: dict[str, str]
 
 
 def check_command(entry: Entry) -> str:
-    """What checks a file again, whatever its name is."""
+    """The command that verifies a file again, whatever its name is."""
     return f"pacbound verify {shlex.quote(entry.path.as_posix())}"
 
 
 def provenance(entry: Entry, verified: Verified) -> Provenance:
-    """What to compare a file with, and what would make it again."""
+    """The digests to compare, and the commands that reproduce the certificate."""
     certificate = verified.certificate
     made, data, model = certificate.made, certificate.data, certificate.model
     commands = {"train": made.training_command, "certify": made.command}
@@ -101,7 +101,7 @@ def _digests(entry: Entry, certificate: Certificate) -> dict[str, str]:
 
 
 def _seconds(times: dict[str, str]) -> dict[str, float]:
-    """Those that are numbers: the map holds any text."""
+    """The entries that are numbers; the map may hold any text."""
     found = {}
     for name in ("train", "certify"):
         try:
@@ -129,7 +129,7 @@ def _choices(certificate: Certificate) -> dict[str, str]:
 
 
 def delta_shares(certificate: Certificate) -> dict[str, str]:
-    """How δ is divided between inequalities and Monte Carlo; shares of claims are added up."""
+    """The division of δ between inequalities and Monte Carlo; shares of claims are added."""
     claims, evidence = certificate.claims, certificate.evidence
     of = "" if len(claims) == 1 else f" of {len(claims)} claims"
     shares = {f"inequality{of}": sum((claim.delta for claim in claims), Decimal(0))}

@@ -1,4 +1,4 @@
-"""A line of the overview, and of `pacbound report --json`."""
+"""A row of the overview and of `pacbound report --json`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Summary", "summarise"]
 
 @dataclass(frozen=True)
 class Summary:
-    """The figures of one file; all but the first are empty where it does not verify."""
+    """The figures of one file; only the first ones are set if it is not valid."""
 
     name: str
     file: str
@@ -24,7 +24,7 @@ class Summary:
     data: str | None = None
     m: int | None = None
     claims: int | None = None
-    claim: str | None = None  # the one that the figures below are of
+    claim: str | None = None  # the claim of the figures below
     recipe: str | None = None
     objective: str | None = None
     posterior: str | None = None
@@ -43,7 +43,7 @@ class Summary:
 
 
 def summarise(entry: Entry) -> Summary:
-    """The line of one file."""
+    """The row of one file."""
     about = (entry.name, entry.path.as_posix(), entry.sha256, entry.status, entry.reason)
     if entry.verified is None:
         return Summary(*about)

@@ -1,4 +1,4 @@
-"""One offline file on which anybody drops certificates and sees whether they hold."""
+"""One offline file that verifies the certificates dropped on it."""
 
 from __future__ import annotations
 

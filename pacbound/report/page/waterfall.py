@@ -1,7 +1,7 @@
-"""From the empirical risk to the bound, as bars that continue each other.
+"""From the empirical risk to the bound, as a waterfall of bars.
 
-Places along the axis are in per cent of the drawing's width and text is in pixels, so that the
-drawing fits any width without distortion.
+Positions along the axis are in per cent of the width and text is in pixels, so the drawing fits any
+width without distortion.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from pacbound.report.terms import Term
 
 __all__ = ["waterfall"]
 
-ROW, BAR, ABOVE = 50, 16, 24  # pixels: of a step, of its bar, and of what is above that
+ROW, BAR, ABOVE = 50, 16, 24  # pixels: a step, its bar, and the space above the bar
 SHARE = 80.0  # per cent of the width, for the bars
-SLIVER = 0.4  # per cent of the width: what is added is seen, however little
+SLIVER = 0.4  # per cent of the width: the smallest visible bar
 
-# The colour of each step; they are defined in page.css.
+# The colour of each step, defined in page.css.
 KINDS = {
     "empirical risk": "risk",
     "observed mean cost": "risk",
@@ -43,7 +43,7 @@ KINDS = {
 
 
 def waterfall(steps: Sequence[Term]) -> Markup:
-    """One bar for each step and one for the bound; the exact figures are in the bars' titles."""
+    """One bar per step and one for the bound. The titles of the bars hold the exact figures."""
     bound = steps[-1].total
     scale = axis(0.0, 100 * max(step.total for step in steps), 6)
     rows = [_step(place, step, scale) for place, step in enumerate(steps)]
@@ -62,7 +62,7 @@ def waterfall(steps: Sequence[Term]) -> Markup:
 
 
 def _place(scale: Axis, value: float) -> float:
-    """In per cent of the drawing's width; on the right there is space for figures."""
+    """The position in per cent of the width, with space for figures on the right."""
     return SHARE * scale.part(value)
 
 

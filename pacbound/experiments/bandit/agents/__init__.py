@@ -1,4 +1,4 @@
-"""Agents: who chooses the arms."""
+"""Agents, which choose the arms."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ AGENTS: dict[str, type[Agent]] = {
 
 
 def make_agent(name: str, size: int, arms: int, settings: AgentSettings, seed: int) -> Agent:
-    """The agent of that name, for contexts of a size; its randomness comes from name and seed."""
+    """The agent of this name, for contexts of a size; name and seed determine its randomness."""
     if name not in AGENTS:
         raise unknown_name("agent", name, AGENTS)
     return AGENTS[name](size, arms, settings, derive("bandit agent", name, seed))

@@ -1,4 +1,4 @@
-"""What every agent offers."""
+"""The interface of every agent."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ Rewards: TypeAlias = NDArray[np.float32]  # (n,)
 
 
 class Agent(ABC):
-    """Chooses arms, and learns from what they pay.
+    """Chooses arms and learns from the rewards.
 
-    Its whole state is what it `remember`s, which the play loop can tell it again, and what
-    `state` returns.
+    Its whole state consists of the observations it `remember`s, which the play loop can replay, and
+    of what `state` returns.
 
     Arguments:
         size: The length of a context.
-        arms: How many there are.
+        arms: The number of arms.
         settings: Hyper-parameters.
-        seed: A derived seed; it determines all that is random about the agent.
+        seed: A derived seed that determines all randomness of the agent.
     """
 
     def __init__(self, size: int, arms: int, settings: AgentSettings, seed: str) -> None:
@@ -41,29 +41,29 @@ class Agent(ABC):
 
     @property
     def block(self) -> int:
-        """How many contexts may be chosen at once between observations."""
+        """The number of contexts that may be chosen at once between observations."""
         return self.settings.train_every
 
     @abstractmethod
     def choose(self, contexts: Contexts) -> Arms:
-        """An arm for every context, each from an independent draw of what is uncertain."""
+        """An arm for every context, each from an independent draw of the uncertain quantities."""
 
     def remember(  # noqa: B027 - an agent that never looks back has nothing to keep
         self, contexts: Contexts, arms: Arms, rewards: Rewards
     ) -> None:
-        """Keep observations for later trainings, without learning from them now."""
+        """Store observations for later trainings, without learning from them now."""
 
     def observe(self, contexts: Contexts, arms: Arms, rewards: Rewards) -> None:
-        """Be told what the pulled arms paid."""
+        """Observe the rewards of the pulled arms."""
         self.remember(contexts, arms, rewards)
 
     def train(self) -> None:  # noqa: B027 - not every agent has a network
-        """Learn from all that is remembered; called every `train_every` contexts."""
+        """Learn from all stored observations; called every `train_every` contexts."""
 
     def state(self) -> State:
-        """Everything but the observations that a run needs to continue exactly: arrays."""
+        """The arrays, besides the observations, that a run needs to continue exactly."""
         return self.stream.state()
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Continue from there, once the observations so far have been remembered."""
+        """Continue from a state, after the observations so far have been remembered."""
         self.stream.restore(state)

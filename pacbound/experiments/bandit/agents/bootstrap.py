@@ -1,4 +1,4 @@
-"""Bootstrap: a small ensemble of networks, each of which has seen a part of the data."""
+"""Bootstrap: a small ensemble of networks, each trained on a part of the data."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["Bootstrap"]
 
 
 class Bootstrap(Agent):
-    """For every context a member is drawn, and the arm it likes best is pulled.
+    """For every context, a random member chooses the arm.
 
     I. Osband, C. Blundell, A. Pritzel and B. Van Roy, "Deep exploration via bootstrapped DQN"
     (2016): members start from different weights, and each sees an observation with a given
@@ -28,7 +28,7 @@ class Bootstrap(Agent):
 
     def __init__(self, size: int, arms: int, settings: AgentSettings, seed: str) -> None:
         super().__init__(size, arms, settings, seed)
-        # A stream of its own: told the same observations again, members keep the same ones.
+        # A separate stream: when observations are replayed, members keep the same ones.
         self._kept = Stream(derive("bootstrap", seed))
         self.memories = [
             Memory(size, settings.context_scale, settings.reward_scale)
@@ -50,7 +50,7 @@ class Bootstrap(Agent):
         chances = self._kept.generator.random((len(arms), len(self.memories)))
         for memory, chance in zip(self.memories, chances.T, strict=True):
             kept = chance < self.settings.share
-            # An empty memory could not be trained on, so the first observation is everybody's.
+            # An empty memory cannot be trained on, so every member gets the first observation.
             kept[:1] |= memory.count == 0
             memory.add(contexts[kept], arms[kept], rewards[kept])
 

@@ -1,4 +1,4 @@
-"""Greedy: a network without noise, which explores only by its errors."""
+"""Greedy: a network without noise, which explores only through its errors."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ __all__ = ["Greedy"]
 
 
 class Greedy(Thompson):
-    """Thompson sampling from a point: the arm that the trained network likes best.
+    """Thompson sampling from a point: it pulls the arm that the trained network prefers.
 
-    The baseline that C. Riquelme, G. Tucker and J. Snoek, "Deep Bayesian bandits showdown"
-    (2018), call RMS, and the paper SGD.
+    C. Riquelme, G. Tucker and J. Snoek, "Deep Bayesian bandits showdown" (2018), call this
+    baseline RMS, and the paper calls it SGD.
     """
 
     posterior = "point"

@@ -19,10 +19,10 @@ __all__ = ["NeuralLinear"]
 
 
 class NeuralLinear(Agent):
-    """The network learns features, the regressions know how uncertain they are.
+    """The network learns features; the regressions model the uncertainty.
 
-    After each training the regressions are fitted anew to all data in the new features; between
-    trainings they follow every observation.
+    After each training the regressions are refitted to all data in the new features. Between
+    trainings they are updated with every observation.
     C. Riquelme, G. Tucker and J. Snoek, "Deep Bayesian bandits showdown" (2018).
     """
 

@@ -18,9 +18,9 @@ __all__ = ["DiagThompson", "KDiagThompson", "KLinearThompson", "KNonlinearThomps
 
 
 class Thompson(Agent):
-    """For every context a network is drawn, and the arm it likes best is pulled.
+    """For every context a network is drawn, and its preferred arm is pulled.
 
-    Between trainings the posterior stays, so the contexts of a block are chosen in one product.
+    The posterior is fixed between trainings, so a block of contexts is chosen in one product.
     """
 
     posterior: ClassVar[str]

@@ -1,4 +1,4 @@
-"""Uniform: any arm, the unit that regret is measured in."""
+"""Uniform: a random arm. Its regret is the unit of regret."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Training steps with gradients written out, for networks too small for automatic ones.
+"""Training steps with explicit gradients, for networks too small for autograd.
 
-With 50 hidden units the products of a step take a fraction of a millisecond, and recording them
-for differentiation takes longer than the products. Here the gradient of every posterior is a few
+With 50 hidden units, the products of a step take a fraction of a millisecond. Recording them for
+differentiation takes longer than the products. Here the gradient of every posterior is a few
 lines of NumPy on the memory of the posterior's own parameters.
 """
 
@@ -30,5 +30,5 @@ LAYERS: dict[type[Posterior], type[Layer]] = {
 def layer_of(
     posterior: Posterior, parameters: FlatParameters, batch: int, prior_variance: float, draws: int
 ) -> Layer:
-    """The dense layer with that posterior over its weights, the bias its last column."""
+    """The dense layer with this posterior over its weights; the bias is the last column."""
     return LAYERS[type(posterior)](posterior, parameters, batch, prior_variance, draws)

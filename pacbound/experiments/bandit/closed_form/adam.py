@@ -26,7 +26,7 @@ class Adam:
         self._scratch = np.empty(size, np.float32)
 
     def reset(self) -> None:
-        """Forget all gradients."""
+        """Reset all moving averages."""
         self.steps = 0
         self.mean[:] = 0
         self.square[:] = 0
@@ -34,7 +34,7 @@ class Adam:
     def step(
         self, values: NDArray[np.float32], gradient: NDArray[np.float32], learning_rate: float
     ) -> None:
-        """Move the values; the gradient is used up as working memory."""
+        """Update the values; the gradient is overwritten as working memory."""
         self.steps += 1
         scratch = self._scratch
         np.square(gradient, out=scratch)
@@ -44,7 +44,7 @@ class Adam:
         gradient *= 1 - FIRST
         self.mean *= FIRST
         self.mean += gradient
-        # Both corrections for the start go into two numbers, so that no pass is spent on them.
+        # Both bias corrections are folded into two numbers, which saves passes over memory.
         correction = math.sqrt(1 - SECOND**self.steps)
         np.sqrt(self.square, out=scratch)
         scratch += EPSILON * correction
@@ -53,11 +53,11 @@ class Adam:
         values -= scratch
 
     def state(self) -> State:
-        """Its steps and both moving averages."""
+        """The number of steps and both moving averages."""
         return {"steps": np.array(self.steps), "mean": self.mean, "square": self.square}
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Continue from there; ValueError for what no gradients can lead to."""
+        """Continue from a saved state; ValueError if no gradients can lead to it."""
         if state["steps"] < 0 or (state["square"] < 0).any():
             raise ValueError("it has a negative step or square")
         self.steps = int(state["steps"])

@@ -12,7 +12,7 @@ __all__ = ["CouplingMap"]
 
 
 class CouplingMap:
-    """Every second coordinate of each row plus a tanh network of the others."""
+    """Every second coordinate of each row, plus a tanh network of the others."""
 
     def __init__(self, coupling: Coupling, parameters: FlatParameters) -> None:
         shift = coupling.shift
@@ -34,7 +34,7 @@ class CouplingMap:
         rows[:, self.moved] += layer @ self.weights[-1][0].T
 
     def backward(self, by_rows: Array) -> None:
-        """Turn the gradient of the mapped rows into that of the rows; set the parameters'."""
+        """Convert the gradient of the mapped rows to that of the rows; set the parameters'."""
         gradient = np.ascontiguousarray(by_rows[:, self.moved])
         for i in reversed(range(len(self.weights))):
             weight, by_weight = self.weights[i]

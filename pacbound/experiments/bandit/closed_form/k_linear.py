@@ -1,4 +1,4 @@
-"""K-Linear in closed form: W = M + A (S∘E) Bᵀ, A and B unit lower triangles."""
+"""K-Linear in closed form: W = M + A (S∘E) Bᵀ, A and B unit lower triangular."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class KLinearLayer(Layer):
         self.by_log_scale += trace
 
     def _mix(self, inputs: Array) -> None:
-        """xB, its squares, and the variance of (xB)(S∘E)ᵀ, in the place of the deviation."""
+        """xB, its squares, and the variance of (xB)(S∘E)ᵀ, stored where the deviation was."""
         self.inputs = inputs
         np.matmul(inputs, self.in_map, out=self.mixed)
         np.square(self.mixed, out=self.squares)

@@ -1,4 +1,4 @@
-"""K-Nonlinear in closed form: weights are drawn, and their gradient goes back through the flows."""
+"""K-Nonlinear in closed form: weights are drawn, and gradients go back through the flows."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ __all__ = ["KNonlinearLayer"]
 class KNonlinearLayer(KLinearLayer):
     """W = M + G(A (S∘E) Bᵀ), G shift-only couplings along the columns, then along the rows.
 
-    W is not normal, so nothing about the outputs is known without drawing it: each part of the
-    batch has one draw. KL is the posterior's estimate: the linear part's second moment exactly,
-    and the difference that the flows make, averaged over the draws.
+    W is not normal, so the law of the outputs has no closed form: each part of the batch has one
+    draw. The KL is the posterior's estimate: the second moment of the linear part, exactly, plus
+    the difference made by the flows, averaged over the draws.
     """
 
     def prepare(self, posterior: Posterior, parameters: FlatParameters) -> None:
@@ -42,7 +42,7 @@ class KNonlinearLayer(KLinearLayer):
         self.draw_noise(stream)
 
     def weights(self, noise: Array) -> Array:
-        """W for every standard normal E: (draws, out, in), as are all of the arrays inside."""
+        """W for every standard normal E: (draws, out, in), like all arrays inside."""
         outputs, inputs = self.mean.shape
         self.scaled = noise * np.exp(self.log_scale)  # S∘E
         self.half = np.matmul(self.out_map, self.scaled)  # A (S∘E)
@@ -100,7 +100,7 @@ class KNonlinearLayer(KLinearLayer):
         super().complete(weight)
 
     def _scale_flow_gradients(self) -> None:
-        """The flows work in units of the starting scale: dW = unit · d(rows)."""
+        """The flows work in units of the initial scale: dW = unit · d(rows)."""
         for flow in (*self.flows[0], *self.flows[1]):
             for _, gradient in (*flow.weights, *flow.biases):
                 gradient *= self.unit

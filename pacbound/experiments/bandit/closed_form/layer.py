@@ -1,4 +1,4 @@
-"""What every closed-form layer offers."""
+"""The interface of every closed-form layer."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ Array: TypeAlias = NDArray[np.float32]
 class Layer(ABC):
     """A dense layer x ↦ xWᵀ with a posterior over W, and its gradients.
 
-    A hidden layer is `sample`d, with weights of its own for every example, and the output layer
-    gives the `means` of its outputs instead: the squared error of a normal output needs no draw,
-    because E(r − y)² = (r − E y)² + Var y. The variance enters linearly, so that the gradient
-    goes through it without its value.
+    A hidden layer is `sample`d, with its own weights for every example. The output layer gives the
+    `means` of its outputs instead: the squared error of a normal output needs no draw, because
+    E(r − y)² = (r − E y)² + Var y. The variance enters linearly, so its gradient does not need its
+    value.
 
-    A step calls `refresh`; the forward method; its counterpart, which puts the gradient of the
-    loss in the place of the parameters' gradients; and `complete`.
+    A step calls `refresh`; the forward method; its backward counterpart, which overwrites the
+    parameters' gradients with the gradient of the loss; and `complete`.
 
     Arguments:
-        posterior: The posterior, whose parameters lie in `parameters`.
+        posterior: The posterior, whose parameters are in `parameters`.
         parameters: Values and gradients.
         batch: The number of rows in a minibatch.
         prior_variance: λ of the prior N(0, λI).
-        draws: Into so many parts a batch is cut where the weights themselves are drawn.
+        draws: The number of parts of a batch, if the weights themselves are drawn.
     """
 
     def __init__(
@@ -54,21 +54,21 @@ class Layer(ABC):
         self.prepare(posterior, parameters)
 
     def prepare(self, posterior: Posterior, parameters: FlatParameters) -> None:  # noqa: B027
-        """Take what else this kind of posterior has, and memory to compute with."""
+        """Set up the other parameters of this kind of posterior, and working memory."""
 
     def refresh(self) -> None:  # noqa: B027 - a layer without scales has nothing to prepare
-        """Compute what depends on the parameters alone."""
+        """Compute what depends only on the parameters."""
 
     def draw_noise(self, stream: Stream) -> None:
-        """Draw what `sample` needs."""
+        """Draw the noise for `sample`."""
         stream.fill_antithetic(self.noise)
 
     def draw_for_means(self, stream: Stream) -> None:  # noqa: B027 - normal outputs need none
-        """Draw what `means` needs."""
+        """Draw the noise for `means`."""
 
     @abstractmethod
     def sample(self, inputs: Array) -> Array:
-        """Outputs with the noise last drawn."""
+        """Outputs with the last drawn noise."""
 
     @abstractmethod
     def back_sample(self, by_outputs: Array) -> None:

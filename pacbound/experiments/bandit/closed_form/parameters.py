@@ -13,8 +13,8 @@ __all__ = ["FlatParameters"]
 class FlatParameters:
     """Moves a module's parameters into one block of memory.
 
-    The module keeps working on them: its tensors become views of the block, and so do the arrays
-    that `of` returns. An optimiser then handles one vector instead of many tensors.
+    The module keeps working: its tensors become views of the block, and so do the arrays that `of`
+    returns. An optimiser then handles one vector instead of many tensors.
     """
 
     def __init__(self, module: nn.Module) -> None:

@@ -11,10 +11,10 @@ __all__ = ["PointLayer"]
 
 
 class PointLayer(Layer):
-    """W = M. What KL leaves is the L2 penalty."""
+    """W = M. The rest of the KL is the L2 penalty."""
 
     def draw_noise(self, stream: Stream) -> None:
-        """There is none."""
+        """No noise."""
 
     def sample(self, inputs: Array) -> Array:
         return self.means(inputs)

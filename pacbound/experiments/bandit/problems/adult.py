@@ -54,8 +54,8 @@ _NUMBERS = [0, 2, 4, 10, 11, 12]
 def adult(contents: Mapping[str, bytes], streams: Streams) -> Problem:
     """The complete forms in random order; arms are occupations in alphabetical order.
 
-    The second file ends incomes with a full stop, as if they were categories of their own. The
-    published benchmark kept it, and so the same income has two columns here.
+    The second file writes incomes with a full stop, so they look like separate categories. The
+    published benchmark kept this, so the same income has two columns here.
     """
     lines = [line for file in FILES for line in contents[file].decode().splitlines()]
     forms = [fields for line in lines if len(fields := line.split(", ")) == _FIELDS]

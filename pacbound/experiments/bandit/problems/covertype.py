@@ -1,4 +1,4 @@
-"""Covertype: name the kind of forest from the lie of the land and its soil.
+"""Covertype: predict the kind of forest from the terrain and the soil.
 
 The data: the kind of forest on 581012 patches of land (Blackard and Dean, 1999).
 """
@@ -55,7 +55,7 @@ _STEPS = 50_000
 
 
 def covertype(contents: Mapping[str, bytes], streams: Streams) -> Problem:
-    """The first rows of a random order; arm a is class a + 1. The soil's indicators count too."""
+    """The first rows of a random order; arm a is class a + 1. The soil indicators are included."""
     lines = contents[FILE].split()
     chosen = streams("order").permutation(len(lines))[:_STEPS]
     # Only these lines are read as numbers: a twelfth of the file.

@@ -1,4 +1,4 @@
-"""What is known of a problem's files before a byte of them is there."""
+"""The description of a problem's files."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ __all__ = ["RawEntry"]
 
 @dataclass(frozen=True)
 class RawEntry:
-    """Named files that are no labelled examples: what a bandit problem is made from."""
+    """Named files of a bandit problem, which are not labelled examples."""
 
     name: str
     title: str
     rows: int
     files: tuple[CanonicalFile, ...]
-    sources: tuple[Source, ...]  # asked in this order
+    sources: tuple[Source, ...]  # tried in this order
 
     @property
     def folder(self) -> str:
@@ -27,5 +27,5 @@ class RawEntry:
 
     @property
     def size(self) -> int:
-        """Bytes of all its files."""
+        """The size of all its files in bytes."""
         return sum(file.size for file in self.files)

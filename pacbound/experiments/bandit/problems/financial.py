@@ -1,9 +1,9 @@
-"""Financial: choose among portfolios of shares whose contents are hidden.
+"""Financial: choose among portfolios of shares with hidden contents.
 
-The data: what 21 shares gained or lost on 3713 days (Riquelme, Tucker and Snoek, 2018).
+The data: gains and losses of 21 shares on 3713 days (Riquelme, Tucker and Snoek, 2018).
 
-No package carries the file; hand it over with `pacbound data add financial raw_stock_contexts`
-where the public address does not answer.
+No package contains the file. If the public address does not answer, add it with
+`pacbound data add financial raw_stock_contexts`.
 """
 
 from __future__ import annotations
@@ -35,19 +35,19 @@ ENTRY = RawEntry(
 )
 
 _ARMS = 8
-_NOISE = 0.01  # times 1, 2, … 8: the later the arm, the less certain what it pays
+_NOISE = 0.01  # times 1, 2, … 8: rewards of later arms are noisier
 
 
 def financial(contents: Mapping[str, bytes], streams: Streams) -> Problem:
-    """The days in random order, and portfolios of length 1 that are drawn anew with the seed.
+    """The days in random order, and portfolios of length 1, drawn with the seed.
 
-    Regret counts from the best portfolio's pay without noise.
+    Regret is measured against the best portfolio's reward without noise.
     """
     days = np.loadtxt(contents[FILE].decode().splitlines(), skiprows=1)
     days = days[streams("order").permutation(len(days))]  # (T, d)
     portfolios = streams("portfolios").uniform(-1, 1, (days.shape[1], _ARMS))  # (d, arms)
     portfolios /= np.sqrt((portfolios**2).sum(0))
-    # Not by `@`: a library's product rounds differently from one processor to the next.
+    # Not by `@`: a library's product rounds differently on different processors.
     expected = (days[:, :, None] * portfolios).sum(1)  # (T, arms)
     deviations = _NOISE * np.arange(1, _ARMS + 1)
     noise = deviations * streams("noise").standard_normal(expected.shape)

@@ -1,10 +1,10 @@
-"""Jester: tell the joke that this user will like best, given what they thought of others.
+"""Jester: choose the joke that a user will like best, given the ratings of other jokes.
 
-The data: what 24983 people thought of 100 jokes (Goldberg, Roeder, Gupta and Perkins, 2001).
+The data: ratings of 100 jokes by 24983 people (Goldberg, Roeder, Gupta and Perkins, 2001).
 
-The archive is the edition with comma-separated values; one with a spreadsheet inside has another
-hash and is refused. No package carries it: where the public address does not answer with it, hand
-it over with `pacbound data add jester jester-data-1.zip`.
+The archive is the edition with comma-separated values. The edition with a spreadsheet has another
+hash and is refused. No package contains it. If the public address does not provide it, add it with
+`pacbound data add jester jester-data-1.zip`.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _JOKES, _ARMS = 40, 8
 def jester(contents: Mapping[str, bytes], streams: Streams) -> Problem:
     """The users who rated all of the 40 most-rated jokes, in random order.
 
-    A random 32 of the jokes are the context, and the rating of one of the other 8 is the pay.
+    A random 32 of the jokes are the context, and the rating of one of the other 8 is the reward.
     """
     with zipfile.ZipFile(BytesIO(contents[FILE])) as archive:
         lines = archive.read(_MEMBER).decode().splitlines()

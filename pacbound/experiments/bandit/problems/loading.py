@@ -1,4 +1,4 @@
-"""One way in for all problems: a name, or the path of an `.npz` file."""
+"""Load any problem: by name, or by the path of an `.npz` file."""
 
 from __future__ import annotations
 
@@ -39,17 +39,17 @@ _FILES = {
 
 
 def problem_names() -> tuple[str, ...]:
-    """The problems that go by name, in the order of the published tables."""
+    """The named problems, in the order of the published tables."""
     return tuple(_MAKERS)
 
 
 def problem_files() -> dict[str, RawEntry]:
-    """The files of every problem that goes by name."""
+    """The files of every named problem."""
     return _FILES
 
 
 def fetch_files(name: str, progress: Progress | None = None) -> Fetched:
-    """Make sure that the files of a problem are in the cache."""
+    """Ensure that the files of a problem are in the cache."""
     return obtain(_FILES[name], progress)
 
 
@@ -60,10 +60,10 @@ def load_problem(
     steps: int | None = None,
     progress: Progress | None = None,
 ) -> Problem:
-    """The problem of this name, whose files are fetched when the cache lacks them, or in this file.
+    """The problem of this name, downloaded if the cache lacks its files, or the one in this file.
 
-    The seed alone fixes contexts, rewards and their order. With `steps` the stream ends early:
-    it is the beginning of the same stream, prepared (z-scored) as if it were whole.
+    The seed determines contexts, rewards and their order. With `steps` the stream is truncated: it
+    is the start of the same stream, prepared (z-scored) like the whole one.
     """
     problem = _whole(name_or_path, seed, progress)
     if steps is None:

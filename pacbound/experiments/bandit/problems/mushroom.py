@@ -45,14 +45,14 @@ ENTRY = RawEntry(
 
 _STEPS = 50_000
 _EDIBLE, _POISONED = 5.0, -35.0
-_PASS_EXPECTED = 0.0  # better than to eat a poisonous one, which pays −15 in expectation
+_PASS_EXPECTED = 0.0  # better than eating a poisonous one, which pays −15 in expectation
 
 
 def mushroom(contents: Mapping[str, bytes], streams: Streams) -> Problem:
     """Arm 0 passes and gets nothing; arm 1 eats.
 
-    An edible mushroom pays 5. A poisonous one harms in half of the cases, −35, and pays 5 in
-    the others. Regret counts from the best expectation, so luck can make it fall.
+    An edible mushroom pays 5. A poisonous one pays −35 with probability one half, and otherwise 5.
+    Regret is measured against the best expected reward, so luck can make it fall.
     """
     table = np.array([line.split(",") for line in contents[FILE].decode().split()])
     contexts = one_hot(list(table[:, 1:].T))  # an unknown attribute, '?', is a category

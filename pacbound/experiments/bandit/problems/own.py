@@ -1,4 +1,4 @@
-"""A user's own problem: an `.npz` file with contexts, rewards and perhaps optimal."""
+"""A user's own problem: an `.npz` file with contexts, rewards and optionally optimal."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ _SHAPES = {"contexts": "(steps, size)", "rewards": "(steps, arms)", "optimal": "
 def own_problem(path: Path, seed: int) -> Problem:
     """The problem in the file, its rows in random order.
 
-    The file says what every arm would have paid, `rewards`. Without `optimal` regret counts from
-    the largest reward of the row, which is right when rewards are not random.
+    The array `rewards` holds the reward of every arm. Without `optimal`, regret is measured against
+    the largest reward of the row, which is right if rewards are not random.
     """
     arrays = read_arrays(path, ("contexts", "rewards"), ("optimal",))
     contexts = _numbers(path, "contexts", arrays["contexts"], 2).astype(np.float32)
@@ -47,13 +47,13 @@ def own_problem(path: Path, seed: int) -> Problem:
 
 
 def _numbers(path: Path, key: str, array: NDArray[Any], dimensions: int) -> NDArray[np.float64]:
-    """The array as float64, or what is wrong with it."""
+    """The array as float64, or an error that says what is wrong."""
     if array.dtype.kind not in "fiub":
         raise DataError(f"{path}: {key} is {array.dtype}; give numbers")
     if array.ndim != dimensions or 0 in array.shape:
         raise DataError(f"{path}: {key} has shape {array.shape}; give {_SHAPES[key]}")
     values = array.astype(np.float64)
-    with np.errstate(over="ignore"):  # what overflows float32 is reported here
+    with np.errstate(over="ignore"):  # values that overflow float32 are reported here
         bad = ~np.isfinite(values.astype(np.float32))
     if bad.any():
         place = [int(index) for index in np.argwhere(bad)[0]]

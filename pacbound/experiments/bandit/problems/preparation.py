@@ -1,4 +1,4 @@
-"""From the columns of a table to contexts, and from classes to rewards."""
+"""Convert the columns of a table to contexts, and classes to rewards."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ def one_hot(columns: Sequence[NDArray[np.str_]]) -> NDArray[np.float32]:
 
 
 def z_scores(values: NDArray[np.float64]) -> NDArray[np.float32]:
-    """Columns with mean 0 and deviation 1; a constant column becomes 0."""
+    """Columns with mean 0 and standard deviation 1; a constant column becomes 0."""
     centred = values - values.mean(0)
-    # Told by its range: rounding alone can give a constant column a deviation.
+    # Detected by its range: rounding alone can give a constant column a deviation.
     constant = values.min(0) == values.max(0)
     centred[:, constant] = 0
     scores: NDArray[np.float64] = centred / np.where(constant, 1, values.std(0))

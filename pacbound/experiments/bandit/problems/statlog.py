@@ -1,4 +1,4 @@
-"""Statlog: name the state of the shuttle's radiators; four in five rows are of one class.
+"""Statlog: predict the state of the shuttle's radiators; four in five rows are of one class.
 
 The data: 43500 states of a space shuttle's radiators (UCI repository).
 """
@@ -22,14 +22,14 @@ from pacbound.experiments.bandit.rda import Factor, decode_data_frame
 __all__ = ["ENTRY", "statlog"]
 
 FILE = "shuttle.trn"
-_LARGEST = 10**6  # of the numbers, in either direction
-_ROWS = 43_500  # the package has the test file's rows after these
+_LARGEST = 10**6  # the largest absolute value
+_ROWS = 43_500  # in the package, the rows of the test file follow these
 _RDA = "usr/lib/R/site-library/mlbench/data/Shuttle.rda"
 _CLASSES = ("Rad.Flow", "Fpv.Close", "Fpv.Open", "High", "Bypass", "Bpv.Close", "Bpv.Open")
 
 
 def _from_data_frame(members: Mapping[str, bytes]) -> dict[str, bytes]:
-    """R's columns back to the lines of integers they came from, classes 1 … 7 last."""
+    """Convert R's columns back to the original lines of integers, classes 1 … 7 last."""
     columns = decode_data_frame(members[_RDA], _RDA)
     factor = columns[-1] if columns else None
     plain = [column for column in columns[:-1] if not isinstance(column, Factor)]
@@ -39,7 +39,7 @@ def _from_data_frame(members: Mapping[str, bytes]) -> dict[str, bytes]:
         numbers = np.array([_CLASSES.index(level) + 1 for level in factor.levels])
         table = np.column_stack([*plain, numbers[factor.codes - 1]])[:_ROWS]
         if (table != np.rint(table)).any() or (abs(table) > _LARGEST).any():
-            raise ValueError("a number is no integer, or too large")
+            raise ValueError("a number is not an integer, or is too large")
         table = table.astype(np.int64)
     except (ValueError, IndexError) as error:
         raise SourceFailed(f"{_RDA} is not the shuttle's data: {error}") from error

@@ -1,4 +1,4 @@
-"""The randomness of a problem: a stream for every purpose, which the seed alone determines."""
+"""The randomness of a problem: a stream for every purpose, determined by the seed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pacbound.seeds import derive
 __all__ = ["Streams", "streams_of"]
 
 Streams: TypeAlias = Callable[[str], np.random.Generator]
-"""From the purpose to its stream, always from the stream's beginning."""
+"""Maps a purpose to its stream, always from the start of the stream."""
 
 
 def streams_of(problem: str, seed: int) -> Streams:

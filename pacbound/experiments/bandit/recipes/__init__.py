@@ -18,7 +18,7 @@ __all__ = ["PROTOCOLS", "TUNED", "UNTUNED", "agent_settings"]
 TUNED, UNTUNED = "tuned", "untuned"
 PROTOCOLS = (TUNED, UNTUNED)
 EVERY = "every"  # agent
-CHOSEN = {  # in these runs differ, so they are chosen and not set
+CHOSEN = {  # runs differ in these, so they are selected, not set
     "problem": "the argument of bandit, or --problem of table",
     "agent": "--agent",
     "seed": "--seeds and --first-seed",
@@ -34,9 +34,9 @@ def agent_settings(
     protocol: str = TUNED,
     overrides: Mapping[str, Any] | None = None,
 ) -> AgentSettings:
-    """What an agent plays a problem with.
+    """The settings of an agent for a problem.
 
-    A problem that goes by no name of ours, a user's file, gets what the agent has everywhere.
+    An unnamed problem, a user's file, gets the agent's general settings.
 
     Example:
         >>> agent_settings("diag", "statlog", "untuned").learning_rate
@@ -49,7 +49,7 @@ def agent_settings(
     given = dict(overrides or {})
     for name, option in CHOSEN.items():
         if name in given:
-            raise SettingError(f"{name} is no setting of an agent; choose it with {option}")
+            raise SettingError(f"{name} is not a setting of an agent; choose it with {option}")
     values = _protocols()[protocol]
     there = values["problems"].get(problem, {})
     return AgentSettings.from_mapping(
