@@ -190,8 +190,8 @@ GIBBS = Predictor(
     over=" and the Monte Carlo draws",
     who="the randomised predictor, which draws fresh weights for every prediction,",
     not_claimed=not_claimed,
-    applied="Each input was predicted by a network of its own, drawn from the posterior: the "
-    "randomised predictor that the certificate speaks of.",
+    applied="Each input was predicted by its own network, drawn from the posterior: the "
+    "randomised predictor that the certificate covers.",
     divergence="KL",
     subjects={
         "zero-one": ("all", "true-class", "group"),

@@ -44,8 +44,8 @@ def _vote(name: str, title: str, options: str, factor: int, networks: int) -> Pr
         title=title,
         options=options,
         who="the majority vote of all networks, weighted by the posterior,",
-        applied="Each input was predicted by the vote of {networks} networks of its own, drawn "
-        "from the posterior. The certificate speaks of the vote of all networks. Its bounds "
+        applied="Each input was predicted by the vote of {networks} networks, drawn for it "
+        "from the posterior. The certificate covers the vote of all networks. Its bounds "
         "also hold for the vote of an odd number of networks that are drawn anew for every "
         "input, on average over inputs and draws.",
         not_claimed=partial(not_claimed, factor=factor, networks=networks),
