@@ -54,7 +54,7 @@ OF_THE_AVERAGE = ("samples", "other_name", "plot", "device")  # no effect with a
 )
 @click.option("--split", type=click.Choice(["test", "train"]), help="[test, if available]")
 @click.option("--ood", "other_name", help="Out-of-distribution data, to detect by the entropy.")
-@click.option("--limit", type=click.IntRange(min=1), help="Use only the first examples, so many.")
+@click.option("--limit", type=click.IntRange(min=1), help="Use only this many examples.")
 @click.option(
     "-o",
     "--output",
