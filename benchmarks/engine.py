@@ -11,6 +11,7 @@ time with one thread. The ratio is old ÷ new. The largest memory of each proces
 from __future__ import annotations
 
 import argparse
+import importlib
 import json
 import os
 import statistics
@@ -18,9 +19,10 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 HERE = Path(__file__).resolve().parent.parent
 BEFORE = "04ffa28"  # version 0.1
@@ -84,14 +86,12 @@ def train_in_turns(name: str, posterior: str, dtype: str, quick: bool) -> None:
 
 def certify_in_turns(name: str, posterior: str, quick: bool) -> None:
     """Sampling the risk of the recipe's network on made images, all passes for each turn."""
-    import numpy as np
     import torch
 
     from pacbound.networks.initializers import prior_center
     from pacbound.networks.mlp import mlp
     from pacbound.networks.stochastic import StochasticNetwork
     from pacbound.posteriors import posterior_named
-    from pacbound.predictors.risk import Loss, losses_per_example
     from pacbound.recipes import recipe
     from pacbound.seeds import derive
 
@@ -105,10 +105,29 @@ def certify_in_turns(name: str, posterior: str, quick: bool) -> None:
         torch.rand(count, 28, 28, generator=generator),
         torch.randint(10, (count,), generator=generator),
     )
-    everyone = [Loss(np.arange(len(examples[1])))]
+    sample = _sampling(examples)
     with torch.no_grad():
         for number, _ in enumerate(turns(time.process_time())):
-            losses_per_example(network, examples, everyone, PASSES, derive("benchmark", number))
+            sample(network, PASSES, derive("benchmark", number))
+
+
+def _sampling(examples: Any) -> Callable[[Any, int, str], object]:
+    """What samples the risk: version 0.1 has it in another place."""
+    import pacbound
+
+    if (Path(pacbound.__path__[0]) / "certify").is_dir():
+        module = importlib.import_module("pacbound.certify.risk")
+        return lambda network, passes, seed: module.errors_per_example(
+            network, examples, passes, seed
+        )
+    import numpy as np
+
+    from pacbound.predictors.risk import Loss, losses_per_example
+
+    everyone = [Loss(np.arange(len(examples[1])))]
+    return lambda network, passes, seed: losses_per_example(
+        network, examples, everyone, passes, seed
+    )
 
 
 class Child:

@@ -229,7 +229,7 @@ def _tuned(record: Any, records: Any, draw: random.Random) -> None:
         elif ledger:
             counted = draw.choice(("declared", "place"))
             ledger["certificates"] = {"counted": counted, "number": draw.choice((1, 2, 10))}
-    except (ArithmeticError, KeyError, TypeError, ValueError):
+    except (ArithmeticError, AttributeError, IndexError, KeyError, TypeError, ValueError):
         return  # what a mutation before this one left is of another kind
 
 

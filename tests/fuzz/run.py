@@ -99,7 +99,11 @@ def in_parts(
         running = {pool.submit(timed, fuzz, size, own): (own, size) for _, own, size in missing}
         for done, future in enumerate(as_completed(running), 1):
             own, size = running[future]
-            outcome, seconds = future.result()
+            try:
+                outcome, seconds = future.result()
+            except BaseException:
+                pool.shutdown(cancel_futures=True)  # or it would do all the other parts first
+                raise
             kept.add(what, own, size, outcome, seconds)
             words = f"{what}: part with seed {own} in {seconds:.0f} s, {done} of {len(missing)}"
             print(words, *outcome.complaints, sep="\n  ", flush=True)
