@@ -27,6 +27,7 @@ from pacbound.networks.own import prepared, structure_digest
 from pacbound.networks.stochastic import StochasticNetwork
 from pacbound.posteriors import posterior_named
 from pacbound.predict.predictor import Predictor
+from pacbound.predictors.applied import Applied, predictions
 from pacbound.predictors.budget import parse_delta
 from pacbound.predictors.chunks import Sampler
 from pacbound.predictors.claims import Costs, Wanted
@@ -185,6 +186,31 @@ class StochasticModule(nn.Module):
         seed = derive("prediction", self._digest())
         predictor = Predictor(self.settings, problem.network, plain, seed)
         return torch.from_numpy(predictor.predict(_as_raw(array), samples).probabilities)
+
+    def predict(
+        self,
+        inputs: Tensor | ArrayLike,
+        certificate: Certificate,
+        *,
+        voters: int | None = None,
+    ) -> Applied:
+        """The classes of raw inputs, by the predictor that a certificate of this module covers.
+
+        `draw` and `fixed` are one network, `gibbs` draws a network for every input, and a vote
+        draws an odd number of networks for every input.
+
+        Arguments:
+            certificate: From `certify`. It is checked first.
+            voters: The number of networks that vote on each input.
+        """
+        array = inputs.detach().cpu().numpy() if isinstance(inputs, Tensor) else np.asarray(inputs)
+        return predictions(
+            certificate,
+            self._current(None),
+            _as_raw(array),
+            voters=voters,
+            module=self._module[0],
+        )
 
     def kl(self) -> Tensor:
         """The KL to the prior plus the price of the prior's variances, in nats; differentiable.
@@ -469,7 +495,8 @@ class StochasticModule(nn.Module):
         problem = self._made()
         if self._checkpoint is not None:
             return replace(self._checkpoint, posterior=stored(problem.network), training=None)
-        assert data is not None
+        if data is None:
+            raise SettingError("the network has not seen data yet: call fit first")
         settings = replace(self.settings, data=data.origin or GIVEN)
         return Checkpoint(
             settings, described(data), problem.prior_sha256, 0, stored(problem.network), None

@@ -450,3 +450,19 @@ def test_nothing_is_written_without_being_asked_for(
     certified(net, tiny_data)
     net.draw(tiny_data)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("predictor", ["gibbs", "draw", "vote-gibbs"])
+def test_the_predictor_that_a_certificate_covers(tiny_data: Dataset, predictor: str) -> None:
+    data = arrays(tiny_data)
+    net = trained(data, epochs=20)
+    certificate = certified(net, data, predictor=predictor)
+    applied = net.predict(tiny_data.train_inputs, certificate)
+    wrong = (applied.classes != tiny_data.train_labels).mean()
+    assert wrong < float(certificate.risk_bound)
+    assert "certificate" in applied.words()
+    if predictor == "draw":
+        assert (applied.classes == net.draw(data)(data[0]).argmax(1).numpy()).all()
+    other = trained(data, epochs=2)
+    with pytest.raises(CheckpointError, match="another network"):
+        other.predict(tiny_data.train_inputs, certificate)
