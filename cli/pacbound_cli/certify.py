@@ -8,6 +8,7 @@ import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -342,6 +343,13 @@ def sampling_progress() -> Iterator[Report]:
         yield report
 
 
+def _up(bound: float | Decimal) -> str:
+    """Per cent, rounded up: a bound is never shown smaller than it is."""
+    from pacbound.report.amounts import percent_up
+
+    return f"{percent_up(bound, 3)}%"
+
+
 def terms_table(steps: Sequence[Term]) -> Table:
     """Where a bound comes from, as a table for the terminal."""
     from rich.table import Table
@@ -350,7 +358,7 @@ def terms_table(steps: Sequence[Term]) -> Table:
     for column in ("amount", "adds", "bound"):
         table.add_column(column, justify="right")
     for term in steps:
-        table.add_row(term.name, term.amount, f"{term.adds:+.3%}", f"{term.total:.3%}")
+        table.add_row(term.name, term.amount, f"{term.adds:+.3%}", _up(term.total))
     return table
 
 
@@ -370,16 +378,16 @@ def _show(certificate: Certificate, path: Path) -> None:
             claims.add_column(column, justify="right")
         for claim in certificate.claims:
             name = claim.scope if claim.cost is None else f"{claim.scope}, cost “{claim.cost}”"
-            claims.add_row(name, str(claim.m), f"{claim.empirical:.3%}", f"{claim.bound:.3%}")
+            claims.add_row(name, str(claim.m), f"{claim.empirical:.3%}", _up(claim.bound))
         console.print(claims)
     others = Table("for comparison, not part of the claim")
     others.add_column("bound", justify="right")
     for entry in certificate.also:
         if entry.kind == "inequality":
-            others.add_row(f"inequality {entry.name}", f"{entry.value:.3%}")
+            others.add_row(f"inequality {entry.name}", _up(entry.value or 1))
         elif entry.kind == "held-out":
             errors = f"{entry.errors} errors in {entry.examples}"
-            others.add_row(f"held-out binomial, {errors}", f"{entry.upper:.3%}")
+            others.add_row(f"held-out binomial, {errors}", _up(entry.upper or 1))
     if others.row_count:
         console.print(others)
     if replay := certificate.made.prior.get("replay"):
