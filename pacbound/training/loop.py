@@ -180,18 +180,24 @@ class Phase:
     epochs: int
     learning_rate: float
     schedule: str
+    share: float = 1.0  # of the rates
 
 
 def _phases(settings: Settings) -> list[Phase]:
-    """The phases of a run. A continued run has a single phase after the earlier epochs."""
+    """The phases of a run. A continued run has a single phase after the earlier epochs.
+
+    Its schedule starts at the share of the rate that its epochs have in all epochs: a full rate
+    would undo more than a few epochs can mend.
+    """
     rate, schedule = settings.learning_rate, settings.schedule
     nonlinear = posterior_kind(settings.posterior).starts_linear
     last = settings.flow_learning_rate if nonlinear else rate
     warm, linear = settings.warm_start_epochs, settings.linear_epochs
     if settings.earlier_epochs:
+        more = settings.epochs - settings.earlier_epochs
         return [
             Phase("earlier", settings.earlier_epochs + warm + linear, 0.0, "constant"),
-            Phase("bound", settings.epochs - settings.earlier_epochs, last, schedule),
+            Phase("bound", more, last, schedule, share=more / settings.epochs),
         ]
     return [
         Phase("warm-start", warm, WARM_START_LEARNING_RATE, "constant"),
@@ -311,7 +317,7 @@ class _Run:
             source = TrainingNoise(seed, self.arithmetic.device)
 
         def rates(done: float) -> list[float]:
-            factor = SCHEDULES[phase.schedule]((before + done) / phase.epochs)
+            factor = phase.share * SCHEDULES[phase.schedule]((before + done) / phase.epochs)
             return [rate * factor for rate in self.base_rates or [phase.learning_rate]]
 
         def shown(step: int, objective: float, totals: Totals) -> None:

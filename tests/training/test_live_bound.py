@@ -63,3 +63,13 @@ def test_every_epoch_shows_what_it_saved(digits: Dataset) -> None:
         wrong.append((drawn(digits.train_inputs).argmax(1).numpy() != digits.train_labels).mean())
     error = np.std(wrong) / np.sqrt(len(wrong))
     assert abs(net.history[-1].risk - np.mean(wrong)) < 5 * error + 0.01
+
+
+def test_a_few_more_epochs_do_not_undo_the_training(digits: Dataset) -> None:
+    net = StochasticModule.from_recipe("mlp-30", {**SHORT, "epochs": 12})
+    net.fit(digits, progress=False)
+    before = net.history[-1]
+    net.fit(digits, epochs=2, progress=False)
+    after = net.history[-1]
+    assert after.bound < before.bound + 2 * (before.bound_error + after.bound_error)
+    assert after.learning_rate < net.settings.learning_rate / 7
