@@ -256,6 +256,7 @@ def _show_applied(
     from rich.text import Text
 
     from pacbound.printable import printable
+    from pacbound.report.percent import percent_up
 
     console = Console()
     console.print(Text(printable(applied.words())))
@@ -272,7 +273,9 @@ def _show_applied(
     for each in seen:
         rate = f"{each.errors / each.examples:.2%}" if each.examples else "–"
         counts = f"{each.errors} of {each.examples}"
-        table.add_row(each.claim.scope, counts, rate, f"at most {each.claim.bound:.2%}")
+        table.add_row(
+            each.claim.scope, counts, rate, f"at most {percent_up(float(each.claim.bound))} %"
+        )
     console.print(table)
     if examples.split == "train":
         console.print("These examples may have been used for training or for the certificate.")

@@ -86,7 +86,7 @@ def predictions(
         checkpoint = Checkpoint.load(checkpoint)
     # Labels are not used. The classes are the certificate's: another number does not fit.
     labels = np.zeros(len(inputs), np.int64)
-    examples = Dataset("the inputs", inputs, labels, None, None, certificate.data.classes)
+    examples = Dataset("what is given here", inputs, labels, None, None, certificate.data.classes)
     problem = posterior_of(checkpoint, examples, allow_other_data=True, module=module)
     _ensure_of(certificate, checkpoint, problem)
     seen, predictor = network_inputs(checkpoint.settings, inputs), predictor_of(certificate)
