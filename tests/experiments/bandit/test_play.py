@@ -123,7 +123,7 @@ def test_the_state_of_another_run_is_refused(tmp_path: Path) -> None:
         (made(60), "uniform", replace(QUICK, noise=1.0), 0, "settings"),
         (made(60), "uniform", QUICK, 1, "seed"),
     ]:
-        with pytest.raises(PacboundError, match=f"its {different} is not"):
+        with pytest.raises(PacboundError, match=f"its {different} differs"):
             play(problem, agent, settings, seed, checkpoint=path, resume=True)
 
 
