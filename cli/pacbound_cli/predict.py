@@ -256,7 +256,7 @@ def _show_applied(
     from rich.text import Text
 
     from pacbound.printable import printable
-    from pacbound.report.percent import percent_up
+    from pacbound.report.amounts import percent_up
 
     console = Console()
     console.print(Text(printable(applied.words())))
