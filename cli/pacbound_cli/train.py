@@ -82,7 +82,8 @@ def train(
     """Train RECIPE and write a checkpoint that can be certified.
 
     A run that was stopped, by Ctrl-C or a crash, loses at most one epoch. The same command with
-    --resume continues it and ends with the same weights.
+    --resume continues it and ends with the same weights. With more --epochs it also continues a
+    finished run.
 
     \b
     Examples:

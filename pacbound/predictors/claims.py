@@ -171,8 +171,8 @@ def read_groups(source: str, data: str) -> tuple[str, ...]:
     """The group of each training example: an array in a .npy file, or a column of a CSV file.
 
     Arguments:
-        source: The .npy file, or the name of a column.
-        data: The CSV file of the data, if the groups are a column.
+        source: The .npy file, FILE.csv:COLUMN, or the name of a column of the data.
+        data: The CSV file of the data, if the groups are a column of it.
     """
     if source.endswith(".npy"):
         try:
@@ -184,15 +184,24 @@ def read_groups(source: str, data: str) -> tuple[str, ...]:
                 f"{source} must be an array of texts or whole numbers, one per example"
             )
         return tuple(map(str, values.tolist()))
-    path = Path(data)
+    file, colon, column = source.rpartition(".csv:")
+    path = Path(f"{file}.csv") if colon else Path(data)
     if path.suffix != ".csv" or not path.is_file():
         raise SettingError(
-            f"--groups {source}: the data is not a CSV file; give the groups as FILE.npy"
+            f"--groups {source}: {path} is not a CSV file; give FILE.csv:COLUMN or FILE.npy"
         )
-    with path.open(encoding="utf-8-sig", newline="") as stream:
-        rows = csv.DictReader(stream, skipinitialspace=True)
-        names = [name.strip() for name in rows.fieldnames or []]
-        if source not in names:
-            raise unknown_name("column", source, names)
-        rows.fieldnames = names
-        return tuple(row[source].strip() for row in rows)
+    return _column(path, column)
+
+
+def _column(path: Path, column: str) -> tuple[str, ...]:
+    """The texts of a column of a CSV file."""
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as stream:
+            rows = csv.DictReader(stream, skipinitialspace=True)
+            names = [name.strip() for name in rows.fieldnames or []]
+            if column not in names:
+                raise unknown_name("column", column, names)
+            rows.fieldnames = names
+            return tuple((row[column] or "").strip() for row in rows)
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise FileError(f"cannot read the groups in {path}: {error}") from error

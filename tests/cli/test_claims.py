@@ -50,6 +50,25 @@ def test_claims_groups_costs_and_ledger(trained: Path, tiny_data: Dataset, tmp_p
     assert run("verify", target, "--checkpoint", trained).exit_code == 0
 
 
+def test_groups_are_a_column_of_texts_in_another_file(
+    trained: Path, tiny_data: Dataset, tmp_path: Path
+) -> None:
+    people, target = tmp_path / "people.csv", tmp_path / "c.json"
+    rows = "".join(f"{k},{'north' if k % 4 else 'south'}\n" for k in range(tiny_data.m))
+    people.write_text(f"id, region\n{rows}")
+    words = ["certify", trained, "--predictor", "draw", "-o", target]
+    assert run(*words, "--groups", f"{people}:region").exit_code == 0
+    claims = json.loads(target.read_text())["claims"]
+    assert {c["group"]: c["m"] for c in claims if c["subject"] == "group"} == {
+        "north": tiny_data.m * 3 // 4,
+        "south": tiny_data.m // 4,
+    }
+    assert run("verify", target).exit_code == 0
+    refused(run(*words, "--groups", f"{people}:regio"), "did you mean 'region'")
+    people.write_text("region\nnorth\n")
+    refused(run(*words, "--groups", f"{people}:region"), "1 groups are given for 600 examples")
+
+
 def test_what_does_not_hold_for_a_predictor_is_refused(trained: Path, tmp_path: Path) -> None:
     costs = tmp_path / "costs.csv"
     costs.write_text("0,1,1\n1,0,1\n1,1,0\n")
