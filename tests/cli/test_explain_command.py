@@ -14,6 +14,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "report"))
 
 from page_cases import CASES, case, certificate, text
 
+from pacbound.report.amounts import percent_up
 from pacbound.report.explanation import explain
 from pacbound_cli import cli
 
@@ -42,7 +43,7 @@ def test_everything_that_the_engine_says_is_printed(name: str, tmp_path: Path) -
     for point in explanation.not_claimed:
         assert flat(point) in said
     for term in explanation.terms:
-        assert f"{term.total:.3%}" in said
+        assert f"{percent_up(term.total, 3)}%" in said
     for remedy in explanation.remedies:
         assert f"{remedy.bound:.3%} │ −{remedy.gain:.3%}" in said
         for command in remedy.how:
