@@ -466,3 +466,17 @@ def test_the_predictor_that_a_certificate_covers(tiny_data: Dataset, predictor: 
     other = trained(data, epochs=2)
     with pytest.raises(CheckpointError, match="another network"):
         other.predict(tiny_data.train_inputs, certificate)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("split_seed", 1), ("prior_fraction", 0.7), ("prior_epochs", 9)]
+)
+def test_a_learned_prior_keeps_the_split_that_it_learned_from(
+    tiny_data: Dataset, name: str, value: object
+) -> None:
+    """Under another split, examples that it learned from would be counted."""
+    net = pacbound.stochastic(dense(), "diag", Learned(epochs=2)).fit(tiny_data, **SMALL)
+    with pytest.raises(SettingError, match=f"already learned with other settings .{name}"):
+        net.fit(tiny_data, **SMALL, settings={name: value})
+    net.fit(tiny_data, **SMALL)
+    assert certified(net, tiny_data, predictor="draw").data.m == tiny_data.m // 2

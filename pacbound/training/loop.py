@@ -26,7 +26,7 @@ from pacbound.networks.near_ties import is_error
 from pacbound.networks.share import Share
 from pacbound.posteriors import posterior_kind
 from pacbound.priors.choices import prior_choices
-from pacbound.priors.learned import LearnedPrior
+from pacbound.priors.learned import LearnedPrior, prior_settings
 from pacbound.priors.split import Split, split_of
 from pacbound.recipes import Settings
 from pacbound.seeds import Noise, TrainingNoise, derive
@@ -95,6 +95,8 @@ def train(
     split = split_of(settings, data)
     ranks.refuse_unfit(settings.noise_streams, len(split.counted), settings.batch)
     learned = start.learned_prior if start is not None else None
+    if start is not None and learned is not None:
+        _refuse_another_prior(settings, start)
     if settings.prior_fraction and learned is None:
         learned = _learned(settings, split.learned_data(data), path, on_step, module, ranks)
     run = _Run(settings, data, split, learned, module, ranks, arithmetic, optimizer)
@@ -143,6 +145,20 @@ def _continued(
             f"{path} has {before} epochs: give more to continue it, not {settings.epochs}"
         )
     return replace(settings, earlier_epochs=before), saved
+
+
+def _refuse_another_prior(settings: Settings, start: Checkpoint) -> None:
+    """Refuse a learned prior under settings that it was not trained with.
+
+    With another split, the certificate would count examples that the prior learned from.
+    """
+    old, new = prior_settings(start.settings), prior_settings(settings)
+    if old != new:
+        differing = ", ".join(name for name in old if old[name] != new[name])
+        raise SettingError(
+            f"the prior has already learned with other settings ({differing}): "
+            "make another stochastic module"
+        )
 
 
 def _learned(
