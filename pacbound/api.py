@@ -23,7 +23,7 @@ from pacbound.devices import Arithmetic
 from pacbound.errors import CheckpointError, SettingError
 from pacbound.networks.digests import tensors_digest
 from pacbound.networks.input_map import InputMap
-from pacbound.networks.own import prepared, structure_digest
+from pacbound.networks.own import prepared
 from pacbound.networks.stochastic import StochasticNetwork
 from pacbound.posteriors import posterior_named
 from pacbound.predict.predictor import Predictor
@@ -33,8 +33,11 @@ from pacbound.predictors.chunks import Sampler
 from pacbound.predictors.claims import Costs, Wanted
 from pacbound.predictors.export import draw_certified
 from pacbound.predictors.issuing import Request, issue
+from pacbound.priors import kind_of
 from pacbound.priors.choices import prior_choices
-from pacbound.priors.declared import Initialised
+from pacbound.priors.declared import Elsewhere, Initialised
+from pacbound.priors.from_elsewhere import elsewhere_prior
+from pacbound.priors.stored import StoredPrior
 from pacbound.recipes import Settings, recipe
 from pacbound.recipes.commands import GIVEN
 from pacbound.seeds import Noise, TrainingNoise, derive
@@ -42,7 +45,7 @@ from pacbound.training.checkpoints import Checkpoint, described, restored, store
 from pacbound.training.descent import OptimizerFactory, Step
 from pacbound.training.log import EpochRecord, TrainingLog, log_path
 from pacbound.training.loop import train
-from pacbound.training.networks import network_inputs, with_structure
+from pacbound.training.networks import constancy, network_inputs, plain_network, with_structure
 from pacbound.training.prior_variance import PriorVariance, Tail
 from pacbound.training.problem import Problem, build
 from pacbound.training.progress import Callback, training_progress
@@ -86,7 +89,8 @@ class StochasticModule(nn.Module):
     Arguments:
         settings: The settings of the prior, the posterior and the training.
         module: The user's own network, if the settings are for one. The values of its parameters
-            are not used.
+            are used only in a prior from elsewhere.
+        weights: The state dict of a prior from elsewhere; by default that of the module.
 
     Example:
         >>> net = stochastic(nn.Linear(4, 3), posterior="diag")
@@ -94,12 +98,18 @@ class StochasticModule(nn.Module):
         torch.Size([2, 3])
     """
 
-    def __init__(self, settings: Settings, module: nn.Module | None = None) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        module: nn.Module | None = None,
+        weights: Mapping[str, Tensor] | None = None,
+    ) -> None:
         super().__init__()
         self.settings = with_structure(settings, module)
         self.history: list[EpochRecord] = []  # the epochs of `fit`
         self.network: StochasticNetwork | None = None
         self._module = (module,)  # in a tuple, so that its parameters are not registered
+        self._weights = weights
         self._problem: Problem | None = None
         self._checkpoint: Checkpoint | None = None  # set by `fit` or `load`
         self._file: Path | str = "network.pt"
@@ -107,7 +117,7 @@ class StochasticModule(nn.Module):
         self._kl: list[PriorVariance] = []  # in a list, so that it is not registered
         self._start = ""  # the posterior's digest before any training
         if module is not None:
-            self._assemble(build(self.settings, (), 0, module))
+            self._assemble(build(self.settings, (), 0, module, self._given()))
 
     @classmethod
     def from_recipe(
@@ -124,6 +134,14 @@ class StochasticModule(nn.Module):
             module: The user's own network, for the recipe `module`.
         """
         return cls(recipe(name, settings), module)
+
+    def _given(self) -> StoredPrior | None:
+        """The prior from elsewhere of a user's module, before its variances are fitted."""
+        if not kind_of(self.settings).keeps_values:
+            return None
+        plain = plain_network(self.settings, (), 0, self._module[0])
+        state = plain.state_dict() if self._weights is None else self._weights
+        return elsewhere_prior(self.settings, plain, state)
 
     def _assemble(self, problem: Problem) -> None:
         self._problem, self.network = problem, problem.network
@@ -342,6 +360,7 @@ class StochasticModule(nn.Module):
                 arithmetic,
                 optimizer,
                 start,
+                self._weights,
             )
         if path is not None:
             self._file, records = path, TrainingLog(log_path(path)).records()
@@ -482,7 +501,7 @@ class StochasticModule(nn.Module):
         before = self._checkpoint
         if before is None:
             trained = self._problem is not None and self._digest() != self._start
-            return self._current(data) if trained and not self.settings.prior_fraction else None
+            return self._current(data) if trained and not kind_of(self.settings).learns else None
         if before.learned_prior is not None and before.data["sha256"] != data.sha256:
             raise CheckpointError(
                 f"the prior learned from a part of other data than this {data.name}: "
@@ -499,7 +518,13 @@ class StochasticModule(nn.Module):
             raise SettingError("the network has not seen data yet: call fit first")
         settings = replace(self.settings, data=data.origin or GIVEN)
         return Checkpoint(
-            settings, described(data), problem.prior_sha256, 0, stored(problem.network), None
+            settings,
+            described(data),
+            problem.prior_sha256,
+            0,
+            stored(problem.network),
+            None,
+            self._given(),
         )
 
     def _adopt(self, made: Checkpoint) -> None:
@@ -561,25 +586,27 @@ def _mapped(settings: Settings, inputs: Tensor | NDArray[Any]) -> Tensor:
 def stochastic(
     module: nn.Module,
     posterior: str = "k-linear",
-    prior: Initialised | None = None,
+    prior: Initialised | Elsewhere | None = None,
     *,
     settings: Mapping[str, object] | None = None,
 ) -> StochasticModule:
     """A stochastic network with the architecture of the module.
 
     Arguments:
-        module: A module of supported layers. It is copied; its parameters' values are not used.
+        module: A module of supported layers. It is copied; its parameters' values are used only
+            in a prior from elsewhere.
         posterior: diag, k-diag, k-linear or k-nonlinear.
-        prior: `pacbound.priors.Initialised`, the default, or `pacbound.priors.Learned`.
+        prior: `pacbound.priors.Initialised`, the default, `pacbound.priors.Learned`, or
+            `pacbound.priors.elsewhere(state_dict, origin=…)`.
         settings: Other settings, as listed by `pacbound recipes show module`.
     """
-    declared = (prior or Initialised()).settings()
-    own = prepared(module)
-    given = {"posterior": posterior, **declared, "structure": structure_digest(own)}
-    chosen = recipe(RECIPE, {**given, **(settings or {})})
+    prior = prior or Initialised()
+    given = {"posterior": posterior, **prior.settings(), **(settings or {})}
+    chosen = with_structure(recipe(RECIPE, given), module)
     posterior_named(chosen.posterior)  # an unknown posterior, or one without a price, fails now
     prior_choices(chosen)
-    return StochasticModule(chosen, own)
+    weights = prior.state if isinstance(prior, Elsewhere) else None
+    return StochasticModule(chosen, prepared(module, constancy(chosen)), weights)
 
 
 def load(path: str | os.PathLike[str], module: nn.Module | None = None) -> StochasticModule:

@@ -476,7 +476,7 @@ def test_a_learned_prior_keeps_the_split_that_it_learned_from(
 ) -> None:
     """Under another split, examples that it learned from would be counted."""
     net = pacbound.stochastic(dense(), "diag", Learned(epochs=2)).fit(tiny_data, **SMALL)
-    with pytest.raises(SettingError, match=f"already learned with other settings .{name}"):
+    with pytest.raises(SettingError, match=f"already made with other settings .{name}"):
         net.fit(tiny_data, **SMALL, settings={name: value})
     net.fit(tiny_data, **SMALL)
     assert certified(net, tiny_data, predictor="draw").data.m == tiny_data.m // 2

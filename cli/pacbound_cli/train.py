@@ -71,11 +71,42 @@ def training_options(command: Callable[..., Any]) -> Callable[..., Any]:
     "examples. The certificate does not count that part.",
 )
 @click.option("--prior-fraction", type=float, help="The part for the prior, such as 0.5.")
+@click.option(
+    "--prior-weights",
+    metavar="FILE",
+    help="A prior from elsewhere: its weights, a state dict saved by torch. All examples count.",
+)
+@click.option(
+    "--origin",
+    help="Where those weights come from. You declare that they are free of the examples.",
+)
+@click.option(
+    "--freeze", multiple=True, metavar="PATTERN", help="Parameters that stay as they are."
+)
+@click.option(
+    "--fresh",
+    multiple=True,
+    metavar="PATTERN",
+    help="Parameters that the initializer makes instead, such as 'head.*'.",
+)
+@click.option(
+    "--prior-data",
+    help="Other examples, to fit the variances of a prior from elsewhere on [the grid].",
+)
+@click.option(
+    "--constants",
+    multiple=True,
+    metavar="PATTERN",
+    help="Buffers of your module that you declare free of the examples.",
+)
 @training_options
 def train(
     recipe: str | None,
     prior: str | None,
     prior_fraction: float | None,
+    freeze: tuple[str, ...],
+    fresh: tuple[str, ...],
+    constants: tuple[str, ...],
     as_json: bool,
     **options: Any,
 ) -> None:
@@ -92,6 +123,8 @@ def train(
       pacbound train mlp-600 --data mine.npz --set hidden=[200] --set smoothing=0
       pacbound train mlp-600 --prior learned --prior-fraction 0.5
       pacbound train --model mine:network --data table.csv --label species
+      pacbound train --model mine:resnet --data mine.npz --prior-weights resnet.pt \\
+          --origin "ImageNet, release 1.2" --freeze 'features.*' --fresh 'head.*'
       torchrun --nproc-per-node 2 -m pacbound_cli train mlp-600 --device cuda
 
     A module of your own (recipe `module`) may also be in the current folder. If you try several
@@ -101,7 +134,13 @@ def train(
         if not options["model"]:
             raise click.UsageError("give a RECIPE, or your own network with --model")
         recipe = "module"
+    if bool(options["prior_weights"]) != bool(options["origin"]):
+        raise click.UsageError("--prior-weights and --origin go together")
+    if prior and options["origin"]:
+        raise click.UsageError("--prior-weights is a prior of its own: leave out --prior")
     fraction = _prior_fraction(prior, prior_fraction)
+    patterns = {"frozen": freeze, "fresh": fresh, "constants": constants}
+    options |= {name: list(values) for name, values in patterns.items() if values}
     path, last = run_training(recipe, prior_fraction=fraction, **options)
     if as_json:
         click.echo(json.dumps({"checkpoint": str(path), **asdict(last)}))
@@ -149,6 +188,7 @@ def run_training(
     from pacbound.networks.registry import network_named
     from pacbound.recipes import parse_override
     from pacbound.recipes import recipe as named_recipe
+    from pacbound.training.given_prior import read_weights
     from pacbound.training.log import log_path
     from pacbound.training.ranks import is_first, world_size
     from pacbound_cli.data import fetching_bar
@@ -176,7 +216,8 @@ def run_training(
         import torch
 
         torch.set_num_threads(threads)
-    net = StochasticModule(settings, module)
+    weights = read_weights(Path(settings.prior_weights)) if settings.prior_weights else None
+    net = StochasticModule(settings, module, weights)
     try:
         net.fit(data, device=device, dtype=dtype, checkpoint=path, resume=resume)
     except KeyboardInterrupt:

@@ -35,6 +35,8 @@ class Dataset:
     test_labels: NDArray[np.int64] | None
     classes: int
     origin: str = ""  # the name or path it was loaded from
+    extractor_sha256: str = ""  # of the frozen extractor whose features the inputs are
+    extractor_origin: str = ""  # what that extractor was trained on, as declared
 
     def __post_init__(self) -> None:
         self._check("training", self.train_inputs, self.train_labels)

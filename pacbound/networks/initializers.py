@@ -95,8 +95,8 @@ def prior_center(
     center = {}
     for name, shape in shapes.items():
         layer, _, leaf = name.rpartition(".")
-        is_bias = leaf == "bias"
-        weight_shape = shapes[f"{layer}.weight" if layer else "weight"] if is_bias else shape
+        is_bias = len(shape) == 1 and "bias" in leaf
+        weight_shape = _weight_shape(layers[layer], leaf, shape) if is_bias else shape
         stream = derive("prior center", initializer, seed, name, list(shape))
         generator = np.random.Generator(np.random.Philox(int(stream, 16) % 2**128))
         if isinstance(layers[layer], _NORMALISATIONS):
@@ -109,8 +109,16 @@ def prior_center(
     return center
 
 
+def _weight_shape(layer: nn.Module, bias: str, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape of the weight that a bias belongs to: that of `bias_hh` to `weight_hh`."""
+    weight = getattr(layer, bias.replace("bias", "weight"), None)
+    return tuple(weight.shape) if isinstance(weight, Tensor) else (*shape, *shape)
+
+
 def _fans(layer: nn.Module, weight_shape: tuple[int, ...]) -> Fans:
     if isinstance(layer, nn.Embedding):
         return 1, weight_shape[1]  # each input selects a single row
     kernel = math.prod(weight_shape[2:])
+    if len(weight_shape) < 2:
+        return 1, 1  # a vector that is multiplied or added
     return weight_shape[1] * kernel, weight_shape[0] * kernel

@@ -50,6 +50,7 @@ CARRIERS = (
 )
 ARRAY_PROTOCOLS = ("__array__", "__array_interface__", "__dlpack__")
 OF_EVERY_MODULE = {*vars(nn.Module()), "_compiled_call_impl"}
+OF_RECURRENT = {"_flat_weights", "_flat_weight_refs"}  # torch fills them from the parameters
 
 Found = tuple[str, Any]  # the location of a value, and the value
 
@@ -82,7 +83,8 @@ def hidden_state(layer: nn.Module, registered: Set[int]) -> str | None:
 
 
 def _attributes(layer: nn.Module) -> Iterator[Found]:
-    yield from ((name, value) for name, value in vars(layer).items() if name not in OF_EVERY_MODULE)
+    known = OF_EVERY_MODULE | (OF_RECURRENT if isinstance(layer, nn.RNNBase) else set())
+    yield from ((name, value) for name, value in vars(layer).items() if name not in known)
     for kind in type(layer).__mro__:
         if kind is object or kind.__module__.partition(".")[0] == "torch":
             continue

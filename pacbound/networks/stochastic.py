@@ -7,208 +7,27 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import torch
 from torch import Tensor, nn
-from torch.func import functional_call
-from torch.nn import functional
+from torch.nn.modules.batchnorm import _BatchNorm
 
 from pacbound.errors import ModuleError
+from pacbound.networks.layers import FixedNorm, StochasticLayer, StochasticLinear, kind_of
+from pacbound.networks.parts import first_names, parts_of
 from pacbound.networks.share import Share
-from pacbound.posteriors import Diag, Family, Point, Posterior
-from pacbound.products import operands, product
+from pacbound.posteriors import Family, Posterior
 from pacbound.seeds import Noise
 
-__all__ = ["StochasticLayer", "StochasticLinear", "StochasticNetwork"]
-
-TOGETHER = 1 << 17  # entries: smaller tensors are drawn several at once; larger ones fill a cache
-
-
-class StochasticLayer(nn.Module):
-    """A layer whose parameters are drawn in every call, once for each part of the batch.
-
-    Matrices and kernels have a posterior of the given family. Vectors (biases) have a Diag
-    posterior, or a Point if that is the family.
-
-    Arguments:
-        layer: The plain layer; its own parameter values are not used.
-        center: The prior's centre, by the layer's parameter names.
-        family: Makes a posterior from a centre and a scale.
-        scale: The standard deviation of every weight at the start.
-    """
-
-    def __init__(
-        self, layer: nn.Module, center: Mapping[str, Tensor], family: Family, scale: float
-    ) -> None:
-        super().__init__()
-        self._bare = (layer,)  # in a tuple, so that its parameters are not registered
-        self.source: Noise | None = None  # None: use the mean of every parameter
-        self.draws = 1  # the number of parts that the batch is split into
-        self.share = Share.whole(0)  # the rows of the batch in this pass
-        self.drawn: list[dict[str, Tensor]] | None = None  # the weights of each part in this pass
-        self.posteriors = nn.ModuleDict(
-            {
-                name: (family if value.dim() > 1 or family is Point else Diag)(value, scale)
-                for name, value in self.pack(center).items()
-            }
-        )
-
-    def pack(self, parameters: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """The layer's parameters in the layout of its posteriors."""
-        return dict(parameters)
-
-    def unpack(self, packed: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """The inverse of `pack`."""
-        return dict(packed)
-
-    def posterior_of(self, name: str) -> Posterior:
-        posterior = self.posteriors[name]
-        assert isinstance(posterior, Posterior)
-        return posterior
-
-    def draw(self, source: Noise | None) -> dict[str, Tensor]:
-        """One value for every parameter; the means if there is no source of noise."""
-        if source is None:
-            return self.unpack({name: self.posterior_of(name).mean for name in self.posteriors})
-        return self.draw_several(source, [True])[0]
-
-    def draw_several(self, source: Noise, wanted: Sequence[bool]) -> list[dict[str, Tensor]]:
-        """Several values for every parameter; nothing for those that are not wanted.
-
-        The noise of unwanted values is still consumed, because other processes draw those values.
-        """
-        noises: dict[str, list[Tensor]] = {name: [] for name in self.posteriors}
-        for here in wanted:
-            for name in self.posteriors:
-                posterior = self.posterior_of(name)
-                noise = source.normal(*posterior.shape, dtype=posterior.mean.dtype)
-                if here:
-                    noises[name].append(noise)
-        samples = {name: iter(self._samples(name, of)) for name, of in noises.items()}
-        return [
-            self.unpack({name: next(of) for name, of in samples.items()}) if here else {}
-            for here in wanted
-        ]
-
-    def _samples(self, name: str, noises: list[Tensor]) -> Sequence[Tensor]:
-        posterior = self.posterior_of(name)
-        if len(noises) < 2 or posterior.mean.numel() > TOGETHER:
-            return [posterior.sample(noise) for noise in noises]
-        return posterior.sample(torch.stack(noises)).unbind()
-
-    def begin(self, source: Noise | None, draws: int, share: Share) -> None:
-        """Prepare for a pass over a share of a batch."""
-        self.source, self.draws, self.share, self.drawn = source, draws, share, None
-
-    def forward(self, inputs: Tensor) -> Tensor:
-        parts: Sequence[Tensor] = [inputs]
-        if self.source is not None and self.draws > 1:
-            parts = torch.split(inputs, self.share.sizes(self.draws))
-        if self.drawn is None:  # a layer used twice in one pass keeps its weights
-            self.drawn = self._draw_each([len(part) > 0 for part in parts])
-        drawn = zip(parts, self.drawn, strict=True)
-        outputs = [self.apply_drawn(part, weights) for part, weights in drawn if len(part)]
-        return outputs[0] if len(outputs) == 1 else torch.cat(outputs)
-
-    def _draw_each(self, wanted: list[bool]) -> list[dict[str, Tensor]]:
-        """The weights of each part; none for a part with no row here."""
-        if self.source is None:
-            return [self.draw(None)]
-        if not all(self.posterior_of(name).is_gaussian for name in self.posteriors):
-            wanted[-1] = True  # every process estimates second moments from the last draw
-        return self.draw_several(self.source, wanted)
-
-    def apply_drawn(self, inputs: Tensor, parameters: dict[str, Tensor]) -> Tensor:
-        """The plain layer with these parameters."""
-        outputs: Tensor = functional_call(self._bare[0], parameters, (inputs,))
-        return outputs
-
-
-class StochasticConvolution(StochasticLayer):
-    """A convolution with channels last, which is faster on a CPU.
-
-    The kernel is cloned. A kernel with one channel already counts as contiguous with channels last;
-    without the clone, the outputs and all later layers would have the other layout.
-    """
-
-    def apply_drawn(self, inputs: Tensor, parameters: dict[str, Tensor]) -> Tensor:
-        weight = parameters["weight"]
-        (operand,) = operands(weight[:0])
-        weight = weight.to(operand.dtype, copy=True, memory_format=torch.channels_last)
-        return super().apply_drawn(inputs, {**parameters, "weight": weight})
-
-
-class StochasticLinear(StochasticLayer):
-    """A dense layer with independent weights for every example, if its posterior is Gaussian.
-
-    A sum of normal weights is normal, so the noise of the outputs is drawn instead of the noise of
-    the weights. This is exact: the outputs of different examples have the same joint law as when
-    each example draws its own weights. The bias is one more column of the weight, with input 1.
-
-    Valid when: each example is one row of the inputs, once in a pass. Positions of a sequence, or
-    two uses of the layer, share the weights of their example. There `local` is false, and the
-    weights are drawn.
-    """
-
-    local = True
-    recalling = False  # whether to keep the law of the outputs for the same inputs
-    _recalled: tuple[Tensor, Tensor, Tensor] | None = None  # inputs, means, deviations
-    _used = False
-
-    def begin(self, source: Noise | None, draws: int, share: Share) -> None:
-        super().begin(source, draws, share)
-        self._used = False
-
-    def pack(self, parameters: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        if "bias" not in parameters:
-            return {"weight": parameters["weight"]}
-        affine = torch.cat([parameters["weight"], parameters["bias"][:, None]], 1)
-        return {"affine": affine}  # (out, in + 1)
-
-    def unpack(self, packed: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        if "affine" not in packed:
-            return dict(packed)
-        return {"weight": packed["affine"][:, :-1], "bias": packed["affine"][:, -1]}
-
-    def forward(self, inputs: Tensor) -> Tensor:
-        (name,) = self.posteriors
-        posterior = self.posterior_of(name)
-        if self.source is not None and not (self.local and posterior.is_gaussian):
-            return super().forward(inputs)
-        if self.source is not None:
-            if self._used or inputs.dim() != 2 or len(inputs) != self.share.rows:
-                raise ModuleError(
-                    f"a dense layer got inputs of shape {tuple(inputs.shape)} in a pass over "
-                    f"{self.share.rows} examples: not one row for each, once, as in the probe"
-                )
-            self._used = True
-        inputs = inputs.to(posterior.mean.dtype)
-        if name == "affine":
-            inputs = functional.pad(inputs, (0, 1), value=1.0)
-        if self.source is None:
-            return product(*operands(inputs, posterior.mean.T))
-        outputs, deviation = self._law_of(inputs, posterior)
-        noise = self.source.normal(self.share.batch, posterior.shape[0], dtype=inputs.dtype)
-        return outputs + posterior.mix_local(deviation * noise[self.share.place])
-
-    def _law_of(self, inputs: Tensor, posterior: Posterior) -> tuple[Tensor, Tensor]:
-        """The outputs' means, and the factors of their noise."""
-        known = self._recalled
-        if known is not None and torch.equal(known[0], inputs):
-            return known[1], known[2]
-        outputs = product(*operands(inputs, posterior.mean.T))
-        deviation = posterior.local_deviation(inputs)
-        if self.recalling:
-            self._recalled = inputs, outputs, deviation
-        return outputs, deviation
-
-
-_KINDS = {nn.Linear: StochasticLinear, nn.Conv2d: StochasticConvolution}
+__all__ = ["StochasticNetwork"]
 
 
 class StochasticNetwork(nn.Module):
-    """A network in which every parameter tensor has a posterior around the prior's centre.
+    """A network with a posterior around the prior's centre for every parameter that is not frozen.
+
+    A parameter that several layers share has one posterior, in the first of them.
 
     Arguments:
-        module: The plain network; its own parameter values are not used.
-        center: The prior's centre, by parameter name.
+        module: The plain network; its own values are not used if the centre has them.
+        center: The prior's centre, by parameter name, and the prior's constants: frozen parameters
+            and buffers.
         family: Makes a posterior from a centre and a scale.
         scales: The initial standard deviation of the weights: one for all layers, or one for each.
     """
@@ -224,19 +43,26 @@ class StochasticNetwork(nn.Module):
         self.layers: dict[str, StochasticLayer] = {}
         self.regular = True  # every layer is used once in a pass, on one block per example
         self.module = copy.deepcopy(module)
-        found = {
-            name: (layer, [leaf for leaf, _ in layer.named_parameters(recurse=False)])
-            for name, layer in self.module.named_modules()
-        }
-        found = {name: (layer, leaves) for name, (layer, leaves) in found.items() if leaves}
-        if len(scales) not in (1, len(found)):
-            raise ModuleError(f"initial scales: give one, or one for each of {len(found)} layers")
-        each = list(scales) if len(scales) > 1 else [*scales] * len(found)
-        for (name, (layer, leaves)), scale in zip(found.items(), each, strict=True):
-            kind = _KINDS.get(type(layer), StochasticLayer)
-            part = {leaf: center[f"{name}.{leaf}"] for leaf in leaves}
-            self.layers[name] = kind(layer, part, family, scale)
-            self.module.set_submodule(name, self.layers[name])
+        parts = parts_of(self.module)
+        first, places = first_names(self.module), _places(self.module)
+        drawn = [name for name, part in parts.items() if part.own]
+        if len(scales) not in (1, len(drawn)):
+            raise ModuleError(f"initial scales: give one, or one for each of {len(drawn)} layers")
+        each = dict(zip(drawn, [*scales] * (len(drawn) if len(scales) == 1 else 1), strict=True))
+        owners: dict[str, tuple[StochasticLayer, str]] = {}
+        for name, part in parts.items():
+            if not part.is_stochastic:
+                continue
+            own = {leaf: center[full] for leaf, full in part.own.items()}
+            fixed = {leaf: center[full] for leaf, full in part.constants.items()}
+            made = kind_of(part)(part.layer, own, family, each.get(name, 1.0), fixed)
+            made.borrow({leaf: owners[full] for leaf, full in part.borrowed.items()})
+            owners |= {full: (made, leaf) for leaf, full in part.own.items()}
+            self.layers[name] = made
+            for place in places[id(part.layer)]:
+                self.module.set_submodule(place, made)
+        _fix_norms(self.module, center, places)
+        _fix_constants(self.module, center, first)
 
     def forward(
         self, inputs: Tensor, source: Noise | None, draws: int = 1, share: Share | None = None
@@ -272,9 +98,9 @@ class StochasticNetwork(nn.Module):
         for name, layer in self.layers.items():
             uses = [[(s[0] == n, len(s)) for s in shapes[name]] for n, shapes in passes]
             if isinstance(layer, StochasticLinear):
-                layer.local = uses == [[(True, 2)], [(True, 2)]]
+                layer.local = not layer.lends and uses == [[(True, 2)], [(True, 2)]]
             once = all(len(use) < 2 and all(follows for follows, _ in use) for use in uses)
-            self.regular = self.regular and once
+            self.regular = self.regular and once and layer.regular
 
     @torch.no_grad()
     def _shapes(self, inputs: Tensor) -> dict[str, list[torch.Size]]:
@@ -294,8 +120,7 @@ class StochasticNetwork(nn.Module):
     def posteriors(self, center: Mapping[str, Tensor]) -> Iterator[tuple[str, Posterior, Tensor]]:
         """Every posterior, with its layer's name and its part of the prior's centre."""
         for name, layer in self.layers.items():
-            prefix = f"{name}."
-            part = {k.removeprefix(prefix): v for k, v in center.items() if k.startswith(prefix)}
+            part = {leaf: center[f"{name}.{leaf}"] for leaf in layer.leaves}
             for leaf, value in layer.pack(part).items():
                 yield name, layer.posterior_of(leaf), value
 
@@ -316,9 +141,13 @@ class StochasticNetwork(nn.Module):
             for leaf, value in layer.unpack({of: next(rest) for of in layer.posteriors}).items()
         }
 
+    def drawn_layers(self) -> list[str]:
+        """The layers with a posterior of their own; others may share its weights."""
+        return [name for name, layer in self.layers.items() if layer.leaves]
+
     def variance_groups(self, grouping: str) -> list[list[str]]:
         """The groups of layers that share a prior variance: one group, or one per layer."""
-        names = list(self.layers)
+        names = self.drawn_layers()
         return [names] if grouping == "network" else [[name] for name in names]
 
     def draws_per_example(self) -> bool:
@@ -361,3 +190,45 @@ class StochasticNetwork(nn.Module):
             for layer in self.layers.values()
             for leaf in layer.posteriors
         )
+
+
+def _places(module: nn.Module) -> dict[int, list[str]]:
+    """All names of each module, by its id: a layer may be registered in several places."""
+    places: dict[int, list[str]] = {}
+    for name, layer in module.named_modules(remove_duplicate=False):
+        places.setdefault(id(layer), []).append(name)
+    return places
+
+
+def _fix_norms(
+    module: nn.Module, center: Mapping[str, Tensor], places: Mapping[int, list[str]]
+) -> None:
+    """Replace batch normalisation by an affine map, if the centre has its statistics."""
+    for name, layer in list(module.named_modules()):
+        if isinstance(layer, _BatchNorm) and f"{name}.running_mean" in center:
+            leaves = ("running_mean", "running_var", "weight", "bias")
+            values = {
+                leaf: center[f"{name}.{leaf}"] for leaf in leaves if f"{name}.{leaf}" in center
+            }
+            for place in places[id(layer)]:
+                module.set_submodule(place, FixedNorm(layer.eps, values))
+
+
+def _fix_constants(
+    module: nn.Module, center: Mapping[str, Tensor], first: Mapping[str, str]
+) -> None:
+    """Turn frozen parameters and buffers with a value in the centre into constants.
+
+    They are neither trained nor saved with the posterior: they belong to the prior.
+    """
+    names = [name for name, _ in module.named_parameters(remove_duplicate=False)]
+    names += [name for name, _ in module.named_buffers(remove_duplicate=False)]
+    for name in names:
+        if first.get(name) not in center:  # a posterior's own tensor has no name there
+            continue
+        path, _, leaf = name.rpartition(".")
+        layer = module.get_submodule(path)
+        delattr(layer, leaf)
+        layer.register_buffer(leaf, center[first[name]].clone(), persistent=False)
+        if isinstance(layer, nn.RNNBase):
+            layer._init_flat_weights()

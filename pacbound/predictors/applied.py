@@ -28,6 +28,7 @@ from pacbound.errors import CertificateError, CheckpointError, DataError, Settin
 from pacbound.files import write_whole
 from pacbound.networks.digests import tensors_digest
 from pacbound.networks.stochastic import StochasticNetwork
+from pacbound.networks.values import take_values, values_of
 from pacbound.predictors import PREDICTORS, predictor_of
 from pacbound.predictors.chunks import Report, silent
 from pacbound.predictors.drawing import draw_network
@@ -149,20 +150,19 @@ def _ensure_of(certificate: Certificate, checkpoint: Checkpoint, problem: Proble
 
 def _one(certificate: Certificate, checkpoint: Checkpoint, problem: Problem) -> nn.Module:
     """The network of a certificate that covers a single network."""
-    weights = problem.center
-    if predictor_of(certificate).has_posterior:
-        assert certificate.seeds is not None and certificate.seeds.draw is not None
-        assert certificate.evidence is not None
-        grouping = checkpoint.settings.variance_groups
-        weights = draw_network(
-            problem.network, problem.center, grouping, certificate.seeds.draw
-        ).weights
-        if tensors_digest(weights) != certificate.evidence.weights_sha256:
-            raise CheckpointError(
-                "the network drawn here has other weights than the certificate's, because rounding "
-                "differs between machines; use the network that was exported with it"
-            )
-    problem.plain.load_state_dict(weights)
+    if not predictor_of(certificate).has_posterior:
+        take_values(problem.plain, problem.center)
+        return problem.plain
+    assert certificate.seeds is not None and certificate.seeds.draw is not None
+    assert certificate.evidence is not None
+    grouping = checkpoint.settings.variance_groups
+    drawn = draw_network(problem.network, problem.center, grouping, certificate.seeds.draw)
+    take_values(problem.plain, drawn.weights)
+    if tensors_digest(values_of(problem.plain)) != certificate.evidence.weights_sha256:
+        raise CheckpointError(
+            "the network drawn here has other weights than the certificate's, because rounding "
+            "differs between machines; use the network that was exported with it"
+        )
     return problem.plain
 
 

@@ -64,6 +64,7 @@ def offer(certificate: Certificate, claim: Claim, other: Predictor) -> Offer | N
 def observe(at: Situation) -> Observed:
     """Draw the network and count its errors on every counted example."""
     from pacbound.networks.digests import tensors_digest
+    from pacbound.networks.values import take_values, values_of
     from pacbound.predictors.counting import counted_claims
     from pacbound.predictors.drawing import draw_network
     from pacbound.predictors.evidence import drawn
@@ -71,8 +72,9 @@ def observe(at: Situation) -> Observed:
 
     problem = at.problem
     found = draw_network(problem.network, problem.center, at.grouping, at.seed("draw"))
-    problem.plain.load_state_dict(found.weights)
-    variances, evidence = drawn(found.groups, tensors_digest(found.weights), problem.variances)
+    take_values(problem.plain, found.weights)
+    digest = tensors_digest(values_of(problem.plain))
+    variances, evidence = drawn(found.groups, digest, problem.variances)
     at.sampler.report("counting errors", 0, 1)
     judged = judge(problem.plain, at.train)
     claims = counted_claims(

@@ -27,6 +27,7 @@ from pacbound.errors import CheckpointError, FileError, MissingDependency, Setti
 from pacbound.files import ensure_writable, write_whole
 from pacbound.networks.digests import tensors_digest
 from pacbound.networks.input_map import InputMap
+from pacbound.networks.values import take_values, values_of
 from pacbound.predictors.drawing import draw_network
 from pacbound.predictors.issuing import posterior_of, seed_of
 from pacbound.recipes import Settings
@@ -78,7 +79,7 @@ def draw_certified(
     seed = seed_of(checkpoint, problem, data)("draw")
     grouping = checkpoint.settings.variance_groups
     drawn = draw_network(problem.network, problem.center, grouping, seed)
-    problem.plain.load_state_dict(drawn.weights)
+    take_values(problem.plain, drawn.weights)
     return problem.plain
 
 
@@ -98,7 +99,7 @@ def export_network(
     if evidence is None or evidence.weights_sha256 is None:
         raise SettingError("only one drawn network can be exported: certify with --predictor draw")
     network, settings = network_drawn(checkpoint_path, data, module)
-    weights = {name: value.detach() for name, value in network.named_parameters()}
+    weights = {name: value.detach() for name, value in values_of(network).items()}
     if tensors_digest(weights) != evidence.weights_sha256:
         raise CheckpointError(
             f"{checkpoint_path} and {data.name} do not give the certificate's network"
@@ -193,7 +194,7 @@ def load_exported(
         if len(settings.hidden) > len(weights):  # such a network would take long to build
             raise other
         with torch.device("meta"):  # the shapes, before memory is allocated
-            described = dict(plain_network(settings, shape, classes, module).named_parameters())
+            described = values_of(plain_network(settings, shape, classes, module))
         if {k: v.shape for k, v in described.items()} != {k: v.shape for k, v in weights.items()}:
             raise other
         kinds = [v.dtype == torch.float32 and torch.isfinite(v).all() for v in weights.values()]
@@ -202,7 +203,7 @@ def load_exported(
     except (AttributeError, KeyError, TypeError, RuntimeError, OverflowError) as error:
         raise other from error
     network = plain_network(settings, shape, classes, module)
-    network.load_state_dict(weights)
+    take_values(network, weights)
 
     @torch.inference_mode()
     def logits(inputs: NDArray[Any]) -> Tensor:

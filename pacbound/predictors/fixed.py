@@ -77,11 +77,12 @@ def offer(certificate: Certificate, claim: Claim, other: Predictor) -> Offer | N
 
 def observe(at: Situation) -> Observed:
     """Count the errors of the centre of a learned prior."""
+    from pacbound.networks.values import take_values
     from pacbound.predictors.counting import counted_claims
     from pacbound.predictors.risk import errors_of, judge
 
     plain = at.problem.plain
-    plain.load_state_dict(at.problem.center)
+    take_values(plain, at.problem.center)
     at.sampler.report("counting errors", 0, 1)
     judged = judge(plain, at.train)
     labels = at.train[1].numpy()

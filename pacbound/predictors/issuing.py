@@ -22,6 +22,7 @@ from pacbound.certificate.format import (
     Certificate,
     Choices,
     Data,
+    Extractor,
     Ledger,
     Made,
     Model,
@@ -34,6 +35,7 @@ from pacbound.data.copies import refuse_copies
 from pacbound.data.digests import groups_digest
 from pacbound.errors import CheckpointError, SettingError, unknown_name
 from pacbound.networks.digests import tensors_digest
+from pacbound.networks.values import buffers_of, matching, values_of
 from pacbound.posteriors import posterior_kind
 from pacbound.predictors import PREDICTORS
 from pacbound.predictors.base import Predictor, Situation, factor_of
@@ -50,6 +52,7 @@ from pacbound.predictors.concluding import (
 )
 from pacbound.predictors.ledger import recipe_ledger
 from pacbound.predictors.risk import Examples
+from pacbound.printable import recordable
 from pacbound.priors import kind_of
 from pacbound.priors.choices import prior_choices
 from pacbound.priors.learned import prior_settings
@@ -185,7 +188,7 @@ def issue(
     training = train_command(settings, path)  # fails now, if at all, and not after sampling
     tried = recipe_ledger(settings, data.sha256)
     ledger = request.ledger((tried.candidates, tried.looks))
-    model = _model(predictor, checkpoint, problem)
+    model = _model(predictor, checkpoint, problem, data)
     train, test = _examples(settings, counted)
     gaussian = all(q.is_gaussian for _, q, _ in problem.network.posteriors(problem.center))
     with precise():
@@ -258,9 +261,10 @@ def _refuse(checkpoint: Checkpoint, data: Dataset, request: Request) -> None:
         raise SettingError(
             f"a {posterior.name} has no noise: its KL to any prior and so its bound are infinite"
         )
-    if settings.batch_norm:
+    if settings.batch_norm and checkpoint.stored_prior is None:
         raise SettingError(
-            "batch normalisation learns statistics of the data outside the posterior"
+            "batch normalisation learns statistics of the data outside the posterior, unless they "
+            "are fixed by a learned prior (--prior learned)"
         )
     if settings.recipe not in RECIPES:
         raise SettingError(
@@ -291,19 +295,45 @@ def _examples(settings: Settings, data: Dataset) -> tuple[Examples, Examples | N
     return train, (network_inputs(settings, data.test_inputs), torch.from_numpy(data.test_labels))
 
 
-def _model(predictor: Predictor, checkpoint: Checkpoint, problem: Problem) -> Model:
+def _model(predictor: Predictor, checkpoint: Checkpoint, problem: Problem, data: Dataset) -> Model:
     settings = checkpoint.settings
+    extractors = _extractors(settings, problem, data)
     if not predictor.has_posterior:
-        return Model(source="centre", recipe=settings.recipe, sha256=problem.prior_sha256)
+        return Model(
+            source="centre",
+            recipe=settings.recipe,
+            sha256=problem.prior_sha256,
+            extractors=extractors,
+        )
+    drawn = problem.network.parameter_count()
+    values = values_of(problem.plain).values()
     return Model(
         recipe=settings.recipe,
         network=settings.network,
         structure_sha256=settings.structure,
         posterior=settings.posterior,
-        parameters=problem.network.parameter_count(),
-        frozen=0,
+        parameters=drawn,
+        frozen=sum(value.numel() for value in values) - drawn,
         sha256=tensors_digest(checkpoint.posterior),
+        extractors=extractors,
     )
+
+
+def _extractors(settings: Settings, problem: Problem, data: Dataset) -> tuple[Extractor, ...]:
+    """What is declared to be free of the counted examples besides a prior from elsewhere.
+
+    It is the extractor that computed the inputs, and buffers that are declared as constants.
+    """
+    found = []
+    if data.extractor_sha256:
+        found.append(Extractor(sha256=data.extractor_sha256, origin=data.extractor_origin))
+    if settings.constants:
+        buffers = buffers_of(problem.plain)
+        names = sorted(matching(list(buffers), settings.constants, "constants"))
+        digest = tensors_digest({name: buffers[name] for name in names})
+        origin = f"constants of the module: {', '.join(names)}"
+        found.append(Extractor(sha256=digest, origin=recordable(origin, 150)))
+    return tuple(found)
 
 
 def _prior(
@@ -320,11 +350,13 @@ def _prior(
     part = validation = None
     if checkpoint.learned_prior is not None:
         part = Part(examples=len(split.learned), sha256=split.learned_data(data).sha256)
-        examples, errors = checkpoint.learned_prior.validation
+    if checkpoint.stored_prior is not None:
+        examples, errors = checkpoint.stored_prior.validation
         validation = Validation(examples=examples, errors=errors)
     return Prior(
         kind=kind_of(settings).name,
         sha256=None if alone else problem.prior_sha256,
+        origin=settings.origin or None,
         part=part,
         validation=None if alone else validation,
         choices=Choices(**choices),

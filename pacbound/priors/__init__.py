@@ -6,7 +6,17 @@ Each kind of prior has a file: what it is, what data it saw, and its wording in 
 from __future__ import annotations
 
 from pacbound.priors.base import PriorKind
-from pacbound.priors.declared import Initialised, Learned
+from pacbound.priors.declared import Elsewhere, Initialised, Learned, elsewhere
 from pacbound.priors.registry import PRIORS, kind_of, prior_of, register
 
-__all__ = ["PRIORS", "Initialised", "Learned", "PriorKind", "kind_of", "prior_of", "register"]
+__all__ = [
+    "PRIORS",
+    "Elsewhere",
+    "Initialised",
+    "Learned",
+    "PriorKind",
+    "elsewhere",
+    "kind_of",
+    "prior_of",
+    "register",
+]

@@ -27,6 +27,7 @@ class PriorKind:
         declarations: Declarations of its maker that a checker cannot verify.
         is_free_of_data: Whether it saw no example. It is then far from the posterior.
         learns: Whether it was trained on a part of the examples, which are then not counted.
+        keeps_values: Whether it has given values, which nobody can make again.
         is_of: Whether settings describe a prior of this kind.
     """
 
@@ -36,6 +37,7 @@ class PriorKind:
     declarations: Callable[[Certificate], list[str]] = lambda certificate: []
     is_free_of_data: bool = False
     learns: bool = False
+    keeps_values: bool = False
     is_of: Callable[[Settings], bool] = _never
 
 

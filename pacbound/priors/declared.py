@@ -6,9 +6,16 @@ recipe `module`.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
 
-__all__ = ["Initialised", "Learned"]
+from pacbound.errors import SettingError
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+__all__ = ["Elsewhere", "Initialised", "Learned", "elsewhere"]
 
 
 @dataclass(frozen=True)
@@ -55,6 +62,8 @@ class Learned(Initialised):
         averaging: The decay of Polyak averaging; 0 for none.
         tolerance: The risk that the prior's noise may add on its own examples.
         validation: The share of its examples held out from its training.
+        constants: Patterns of the names of buffers. You declare that they do not depend on the
+            examples.
     """
 
     fraction: float = 0.5
@@ -68,9 +77,59 @@ class Learned(Initialised):
     averaging: float | None = None
     tolerance: float | None = None
     validation: float | None = None
+    constants: Sequence[str] = ()
 
     def settings(self) -> dict[str, object]:
         """The settings of a recipe with these choices."""
         values = {name: value for name, value in super().settings().items() if value is not None}
-        shared = {"prior_seed", "split_seed", *Initialised().settings()}
+        shared = {"prior_seed", "split_seed", "constants", *Initialised().settings()}
+        values["constants"] = list(self.constants)
         return {name if name in shared else f"prior_{name}": v for name, v in values.items()}
+
+
+@dataclass(frozen=True, eq=False)
+class Elsewhere:
+    """N(Θ, λI) around weights that were made without the counted examples: all of those count.
+
+    You declare that; nobody can check it. The certificate has the digest of the weights and the
+    origin, and says so.
+
+    Arguments:
+        state: The weights as a state dict; by default those of the module.
+        origin: Where they come from, such as "ImageNet, release 1.2".
+        frozen: Patterns of the names of parameters that stay as they are, such as `features.*`.
+            Parameters of the module that need no gradient, and those of batch normalisation, are
+            frozen too.
+        fresh: Patterns of the names of parameters that the initializer makes, such as `head.*`.
+        seed: The seed of fresh parameters.
+        initializer: The initializer of fresh parameters.
+        variance_groups: `layer` for one variance λ per layer, `network` for a single one.
+        data: The name of a data set or a file with other examples, to fit the variances on. By
+            default the variances are chosen on the grid, at a price.
+    """
+
+    state: Mapping[str, Tensor] | None = None
+    origin: str = ""
+    frozen: Sequence[str] = ()
+    fresh: Sequence[str] = ()
+    seed: int = 0
+    initializer: str = "fan-in-uniform"
+    variance_groups: str = "layer"
+    data: str = ""
+
+    def settings(self) -> dict[str, object]:
+        """The settings of a recipe with these choices."""
+        if not self.origin:
+            raise SettingError("declare where the prior's weights come from: origin=…")
+        return {
+            "origin": self.origin,
+            "frozen": list(self.frozen),
+            "fresh": list(self.fresh),
+            "prior_seed": self.seed,
+            "initializer": self.initializer,
+            "variance_groups": self.variance_groups,
+            "prior_data": self.data,
+        }
+
+
+elsewhere = Elsewhere  # a declaration reads better in lower case: prior=priors.elsewhere(state, …)

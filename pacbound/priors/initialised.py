@@ -16,10 +16,17 @@ __all__ = ["INITIALISED", "initialised_center"]
 
 
 def initialised_center(plain: nn.Module, settings: Settings) -> dict[str, Tensor]:
-    """The centre determined by the settings' initializer and seed, by parameter name."""
-    from pacbound.networks.initializers import prior_center
+    """The centre determined by the settings' initializer and seed, by parameter name.
 
-    return prior_center(plain, settings.initializer, settings.prior_seed, settings.hidden_bias)
+    Buffers that are declared as constants of the prior are in it too.
+    """
+    from pacbound.networks.initializers import prior_center
+    from pacbound.networks.values import buffers_of, matching
+
+    made = prior_center(plain, settings.initializer, settings.prior_seed, settings.hidden_bias)
+    buffers = buffers_of(plain)
+    declared = matching(list(buffers), settings.constants, "constants")
+    return made | {name: buffers[name].clone() for name in buffers if name in declared}
 
 
 def _origin(certificate: Certificate) -> str:
@@ -32,5 +39,5 @@ INITIALISED = PriorKind(
     "initialised",
     _origin,
     is_free_of_data=True,
-    is_of=lambda settings: not settings.prior_fraction,
+    is_of=lambda settings: not settings.prior_fraction and not settings.origin,
 )

@@ -10,59 +10,41 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from pacbound.certificate.format import Certificate
-from pacbound.errors import CheckpointError
 from pacbound.priors.base import PriorKind, learner
+from pacbound.priors.stored import StoredPrior
 
 if TYPE_CHECKING:
-    from torch import Tensor, nn
-
     from pacbound.recipes.settings import Settings
 
 __all__ = ["LEARNED", "LearnedPrior", "prior_settings"]
 
 OF_THE_NETWORK = {"network", "hidden", "initializer", "input_scale", "smoothing", "alignment"}
+OF_THE_VALUES = ("origin", "prior_weights", "prior_data", "frozen", "fresh", "constants")
 OF_THE_PRIOR = OF_THE_NETWORK | {"structure", "hidden_bias", "variance_groups", "split_seed"}
 
 
-@dataclass(frozen=True)
-class LearnedPrior:
-    """N(center, λI), with one λ per variance group.
+@dataclass(frozen=True, kw_only=True)
+class LearnedPrior(StoredPrior):
+    """A prior trained on a part of the examples.
 
     `threads` is the number of threads in training; another number rounds differently. `seconds` is
-    the training time. `machine` holds what else rounding depends on. `validation` holds the number
-    of held-out examples of its part, and the centre's errors on them.
+    the training time. `machine` holds what else rounding depends on.
     """
 
-    center: dict[str, Tensor]
     variances: tuple[float, ...]
     threads: int
     seconds: float
     machine: dict[str, str]
-    validation: tuple[int, int] = (0, 0)
-
-    @property
-    def sha256(self) -> str:
-        """The digest of the centre. The variances are recorded in the certificate."""
-        from pacbound.networks.digests import tensors_digest
-
-        return tensors_digest(self.center)
-
-    def ensure_fits(self, plain: nn.Module) -> None:
-        """Refuse the centre of another network."""
-        shapes = {name: (value.shape, value.dtype) for name, value in plain.named_parameters()}
-        if shapes != {name: (value.shape, value.dtype) for name, value in self.center.items()}:
-            raise CheckpointError(
-                "the learned prior's centre is not of the network of its settings"
-            )
 
 
 def prior_settings(settings: Settings) -> dict[str, Any]:
-    """The settings that, with the data, determine a learned prior."""
+    """The settings that, with the data, determine a stored prior."""
     names = [field.name for field in fields(settings)]
     wanted = [name for name in names if name.startswith("prior_") or name in OF_THE_PRIOR]
     wanted.remove("prior_variance")  # it concerns only the posterior around a data-free prior
-    everything = settings.everything()
-    return {name: everything[name] for name in wanted}
+    everything, changed = settings.everything(), settings.to_mapping()
+    of_values = {name: changed[name] for name in OF_THE_VALUES if name in changed}
+    return {name: everything[name] for name in wanted if name not in OF_THE_VALUES} | of_values
 
 
 def _examples(certificate: Certificate) -> int:

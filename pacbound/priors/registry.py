@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pacbound.certificate.format import Certificate
 from pacbound.priors.base import PriorKind
-from pacbound.priors.elsewhere import ELSEWHERE
+from pacbound.priors.from_elsewhere import ELSEWHERE
 from pacbound.priors.initialised import INITIALISED
 from pacbound.priors.learned import LEARNED
 from pacbound.priors.none import NONE

@@ -20,7 +20,9 @@ GIVEN = "arrays given in Python"  # the data name of settings without a file
 # These settings decide the defaults of the others.
 SELECTORS = ("protocol", "prior_fraction", "posterior")
 # Options of `pacbound train` itself.
-OPTIONS = ("model", "posterior", "objective", "epochs", "seed", "data", "label")
+OPTIONS = {"model", "posterior", "objective", "epochs", "seed", "data", "label"}
+OPTIONS |= {"prior_weights", "origin", "prior_data"}
+REPEATED = {"frozen": "--freeze", "fresh": "--fresh", "constants": "--constants"}
 
 
 def train_command(settings: Settings, output: Path | str) -> str:
@@ -32,7 +34,8 @@ def train_command(settings: Settings, output: Path | str) -> str:
         >>> train_command(recipe("mlp-600", {"posterior": "diag", "batch": 250}), "diag.pt")
         'pacbound train mlp-600 --posterior diag --set batch=250 -o diag.pt'
     """
-    if settings.data == GIVEN or (settings.structure and not settings.model):
+    has_no_file = settings.origin and not settings.prior_weights
+    if settings.data == GIVEN or has_no_file or (settings.structure and not settings.model):
         return "in Python, with these settings"
     wanted = settings.everything()
     program = ["pacbound"]
@@ -55,7 +58,9 @@ def train_command(settings: Settings, output: Path | str) -> str:
 
 def _option(key: str, value: object) -> list[str]:
     if key in OPTIONS:
-        return [f"--{key}", str(value)]
+        return [f"--{key.replace('_', '-')}", str(value)]
+    if key in REPEATED and isinstance(value, list):
+        return [word for pattern in value for word in (REPEATED[key], str(pattern))]
     # As YAML, because `--set` reads YAML: JSON's 1e-05 would be text there.
     text = yaml.safe_dump(value, default_flow_style=True, width=math.inf)
     text = text.removesuffix("...\n").strip()

@@ -40,10 +40,15 @@ def _scales(value: Any) -> bool:
     return isinstance(value, tuple) and bool(value) and all(map(_between(1e-6, 10), value))
 
 
+def _patterns(value: Any) -> bool:
+    return isinstance(value, tuple) and all(isinstance(text, str) and text for text in value)
+
+
 def _below_one(value: Any) -> bool:
     return _between(0, 1)(value) and value < 1
 
 
+LONGEST_ORIGIN = 200  # characters, as in a certificate
 AUGMENTATIONS = ("none", "flip", "flip-crop", "distort")
 
 
@@ -104,6 +109,13 @@ class Settings:
     prior_averaging: float = 0.0
     prior_tolerance: float = 0.001  # the risk that the prior's noise may add on that part
     prior_validation: float = 0.0  # the share of that part held out from training the prior
+    # a prior from elsewhere, declared to be free of the counted examples
+    origin: str = ""  # where it comes from; empty for other priors
+    prior_weights: str = ""  # its file
+    frozen: tuple[str, ...] = ()  # patterns of parameters that stay as they are
+    fresh: tuple[str, ...] = ()  # patterns of parameters that the initializer makes instead
+    constants: tuple[str, ...] = ()  # patterns of buffers, declared free of the examples
+    prior_data: str = ""  # other examples, to fit the prior's variances on
     # variational inference: a prior with fixed variance, and the ELBO as the objective
     fixed_variance: float = 1.0  # the prior's variance if prior_variance is fixed
     start: str = "prior"  # the posterior's mean: the prior's centre, or an initializer
@@ -143,9 +155,14 @@ class Settings:
             raise SettingError(
                 "a learned prior is for bounds: variational inference has its own prior"
             )
-        if self.batch_norm and self.prior_fraction:
+        if self.origin and self.prior_fraction:
             raise SettingError(
-                "setting batch_norm is not for a learned prior: no certificate allows it"
+                "a prior is learned from a part of the examples or comes from elsewhere, not both"
+            )
+        if not self.origin and (self.frozen or self.fresh or self.prior_data or self.prior_weights):
+            raise SettingError(
+                "settings frozen, fresh, prior_data and prior_weights are for a prior from "
+                "elsewhere: declare its origin"
             )
         if self.batch_norm and not network.allows_batch_norm:
             names = [name for name, other in NETWORKS.items() if other.allows_batch_norm]
@@ -179,8 +196,10 @@ class Settings:
             if field.name not in converted:
                 continue
             value = converted[field.name]
-            if field.type == "tuple[int, ...]" and isinstance(value, list):
+            if field.type in ("tuple[int, ...]", "tuple[str, ...]") and isinstance(value, list):
                 converted[field.name] = tuple(value)
+            if field.type == "tuple[str, ...]" and isinstance(value, str):
+                converted[field.name] = (value,)
             if field.type == "float" and type(value) is int:
                 converted[field.name] = float(value)
             if field.type == "tuple[float, ...]":
@@ -244,6 +263,17 @@ _RULES: dict[str, tuple[Callable[[Any], bool], str | Callable[[], str]]] = {
     "prior_averaging": (_below_one, "a decay of at least 0 (off) and below 1"),
     "prior_tolerance": (lambda value: _positive(value) and value < 1, "a risk above 0, below 1"),
     "prior_validation": (_below_one, "a share of the prior's part from 0 (none) to below 1"),
+    "origin": (
+        lambda value: (
+            isinstance(value, str) and len(value) <= LONGEST_ORIGIN and value.isprintable()
+        ),
+        f"a text of at most {LONGEST_ORIGIN} characters",
+    ),
+    "prior_weights": (lambda value: isinstance(value, str), "the name of a file"),
+    "frozen": (_patterns, "patterns of names, such as features.*"),
+    "fresh": (_patterns, "patterns of names, such as head.*"),
+    "constants": (_patterns, "patterns of names, such as positions"),
+    "prior_data": (lambda value: isinstance(value, str), "a data set or a path"),
     "batch_norm": (lambda value: isinstance(value, bool), "true or false"),
     "model": (lambda value: isinstance(value, str), "a name such as package.module:factory"),
     "structure": (lambda value: isinstance(value, str), "the digest of a module's layers"),

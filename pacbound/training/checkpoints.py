@@ -16,7 +16,9 @@ from pacbound.files import write_whole
 from pacbound.networks.stochastic import StochasticNetwork
 from pacbound.posteriors import Diag, posterior_kind
 from pacbound.printable import printable
+from pacbound.priors import kind_of
 from pacbound.priors.learned import LearnedPrior
+from pacbound.priors.stored import StoredPrior
 from pacbound.recipes import Settings
 from pacbound.training.learned_prior import MOST_THREADS
 from pacbound.training.machine import is_machine_record
@@ -29,6 +31,7 @@ __all__ = ["Checkpoint", "described", "restore_posterior", "restored", "stored"]
 FORMAT = "pacbound-checkpoint/2"
 LONGEST = 300  # characters of an error message
 HARMLESS = 1_000_000  # numbers: a smaller network is built, so that errors name its tensors
+LEARNED, GIVEN = "learned_prior", "given_prior"  # the fields of a stored prior
 FIELDS = {"format", "settings", "data", "prior_sha256", "epoch", "posterior", "training"}
 
 
@@ -46,7 +49,12 @@ class Checkpoint:
     epoch: int
     posterior: dict[str, Tensor]
     training: dict[str, Any] | None  # the optimiser's state; None after the last epoch
-    learned_prior: LearnedPrior | None = None  # stored, because training it again takes long
+    stored_prior: StoredPrior | None = None  # the prior, unless it is made from a seed
+
+    @property
+    def learned_prior(self) -> LearnedPrior | None:
+        """The prior, if it learned from a part of the examples."""
+        return self.stored_prior if isinstance(self.stored_prior, LearnedPrior) else None
 
     def save(self, path: Path) -> None:
         """Write the checkpoint atomically."""
@@ -59,8 +67,9 @@ class Checkpoint:
             "posterior": self.posterior,
             "training": self.training,
         }
-        if self.learned_prior is not None:
-            content["learned_prior"] = asdict(self.learned_prior)
+        if self.stored_prior is not None:
+            kind = GIVEN if self.learned_prior is None else LEARNED
+            content[kind] = asdict(self.stored_prior)
         write_whole(path, lambda stream: torch.save(content, stream))
 
     @classmethod
@@ -69,7 +78,7 @@ class Checkpoint:
         content = read_tensors(path, "pacbound checkpoint")
         if not isinstance(content, dict) or content.get("format") != FORMAT:
             raise CheckpointError(f"{path} is not a pacbound checkpoint of format {FORMAT}")
-        expected = FIELDS | {"learned_prior"} & set(content)
+        expected = FIELDS | {LEARNED, GIVEN} & set(content)
         if set(content) != expected:
             odd = ", ".join(sorted(map(str, set(content) ^ expected)))
             raise CheckpointError(f"{path}: missing or unknown fields: {printable(odd, LONGEST)}")
@@ -91,7 +100,7 @@ class Checkpoint:
             epoch=content["epoch"],
             posterior=posterior,
             training=content["training"],
-            learned_prior=_learned(content.get("learned_prior"), path),
+            stored_prior=_learned(content.get(LEARNED), path) or _given(content.get(GIVEN), path),
         )
 
 
@@ -127,18 +136,37 @@ def _learned(content: Any, path: Path) -> LearnedPrior | None:
         raise CheckpointError(
             f"{path}: its learned prior does not say on which machine it was trained"
         )
-    if not _is_validation(content["validation"]):
-        raise CheckpointError(f"{path}: its learned prior has no valid validation counts")
     if not 1 <= content["threads"] <= MOST_THREADS:
         raise CheckpointError(
             f"{path}: its learned prior was trained with {content['threads']} threads"
         )
-    numbers = [float(x) if type(x) is float else math.nan for x in content["variances"]]
+    _ensure_values(content, path, "learned prior")
+    return LearnedPrior(**content)
+
+
+def _given(content: Any, path: Path) -> StoredPrior | None:
+    """A saved prior from elsewhere. Callers compare its digest."""
+    if content is None:
+        return None
+    names = {"center", "variances", "validation"}
+    kinds = {"center": dict, "variances": tuple | None, "validation": tuple}
+    if not isinstance(content, dict) or set(content) != names:
+        raise CheckpointError(f"{path}: its prior from elsewhere cannot be read")
+    if not all(isinstance(content[name], kind) for name, kind in kinds.items()):
+        raise CheckpointError(f"{path}: its prior from elsewhere cannot be read")
+    _ensure_values(content, path, "prior from elsewhere")
+    return StoredPrior(**content)
+
+
+def _ensure_values(content: dict[str, Any], path: Path, prior: str) -> None:
+    if not _is_validation(content["validation"]):
+        raise CheckpointError(f"{path}: its {prior} has no valid validation counts")
+    given = content["variances"]
+    numbers = [float(x) if type(x) is float else math.nan for x in given or ()]
     center = content["center"]
     finite = _named_tensors(center) and all(torch.isfinite(x).all() for x in center.values())
     if not finite or not all(0 < x < math.inf for x in numbers):
-        raise CheckpointError(f"{path}: its learned prior has invalid tensors or variances")
-    return LearnedPrior(**content)
+        raise CheckpointError(f"{path}: its {prior} has invalid tensors or variances")
 
 
 def _is_validation(counts: tuple[object, ...]) -> bool:
@@ -184,6 +212,8 @@ def _ensure_sizes(checkpoint: Checkpoint, module: nn.Module | None = None) -> No
         raise absurd from error
     needed = 0
     for value in plain.parameters():
+        if not value.requires_grad:
+            continue  # constants of the prior
         is_vector = value.dim() < 2 and kind.has_noise  # its entries are independent
         posterior = Diag if is_vector else kind.posterior
         needed += posterior.least_numbers(value.shape, **flow)
@@ -197,16 +227,16 @@ def restored(checkpoint: Checkpoint, module: nn.Module | None = None) -> Problem
     Arguments:
         module: The user's own network, if the checkpoint is of one.
     """
-    settings, learned = checkpoint.settings, checkpoint.learned_prior
-    if (settings.prior_fraction > 0) != (learned is not None):
-        raise CheckpointError(
-            "the checkpoint's settings and its prior disagree on whether the prior was learned"
-        )
+    settings, stored = checkpoint.settings, checkpoint.stored_prior
+    kind, learned = kind_of(settings), checkpoint.learned_prior
+    has = learned is not None, stored is not None and learned is None
+    if (kind.learns, kind.keeps_values) != has:
+        raise CheckpointError("the checkpoint's settings and its prior are of different kinds")
     _ensure_sizes(checkpoint, module)
     shape = tuple(checkpoint.data["input_shape"])
-    problem = build(settings, shape, checkpoint.data["classes"], module, learned)
+    problem = build(settings, shape, checkpoint.data["classes"], module, stored)
     if problem.prior_sha256 != checkpoint.prior_sha256:
-        made = f"prior's seed {settings.prior_seed} does" if learned is None else "weights do"
+        made = f"prior's seed {settings.prior_seed} does" if stored is None else "weights do"
         raise CheckpointError(
             f"the {made} not give the prior that the checkpoint records: its digest differs"
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import time
 from collections.abc import Callable, Iterator
@@ -11,17 +12,14 @@ from pathlib import Path
 
 import torch
 from torch import Tensor, nn
-from torch.func import functional_call
 from torch.nn import functional
+from torch.nn.modules.batchnorm import _NormBase
 
 from pacbound.data import Dataset
-from pacbound.errors import CheckpointError
+from pacbound.errors import CheckpointError, SettingError
 from pacbound.files import write_whole
-from pacbound.networks.initializers import prior_center
-from pacbound.networks.near_ties import is_error
-from pacbound.networks.probe import probe_places
-from pacbound.networks.stochastic import StochasticNetwork
-from pacbound.posteriors import Diag, posterior_named
+from pacbound.networks.values import take_values, values_of
+from pacbound.priors.initialised import initialised_center
 from pacbound.priors.learned import LearnedPrior, prior_settings
 from pacbound.recipes import Settings
 from pacbound.seeds import TrainingNoise, derive
@@ -32,15 +30,13 @@ from pacbound.training.machine import LONGEST_RECORD, is_machine_record, machine
 from pacbound.training.networks import network_inputs, plain_network
 from pacbound.training.saved_state import restore_module
 from pacbound.training.schedules import SCHEDULES
+from pacbound.training.spread import errors_of, fitted_variances
 from pacbound.training.tensor_file import read_tensors
 
 __all__ = ["MOST_THREADS", "learn_prior", "prior_path"]
 
 FORMAT = "pacbound-prior/2"
 MOST_THREADS = 1024  # the limit for a value read from a file
-SPREADS = [2.0 ** (-k / 2) for k in range(2, 40)]  # a weight's noise, relative to its layer
-FITTING = 500  # examples at a time; they share a draw if weights must be drawn
-DRAWS = 4  # weight draws for as many examples
 FIELDS = {"format", "identity", "epoch", "machine", "threads", "seconds"}
 FIELDS |= {"network", "optimizer", "average"}
 
@@ -98,11 +94,18 @@ class _Run:
         self.m = part.m - aside  # training examples; the others are for validation
         self.machine = machine_record(threads)
         self.own = module is not None
-        self.network = plain_network(settings, part.input_shape, part.classes, module)
-        start = prior_center(
-            self.network, settings.initializer, settings.prior_seed, settings.hidden_bias
-        )
-        self.network.load_state_dict(start)
+        # The posterior's network has constants, which are trained here; so there are two.
+        self.plain = plain_network(settings, part.input_shape, part.classes, module)
+        self.network = copy.deepcopy(self.plain).requires_grad_(True)
+        take_values(self.network, initialised_center(self.network, settings))
+        self.norms = [layer for layer in self.network.modules() if isinstance(layer, _NormBase)]
+        for layer in self.norms:
+            layer.reset_running_stats()
+        if self.norms and self.m % settings.prior_batch == 1:
+            raise SettingError(
+                f"the last batch of {self.m} examples would have one example, which batch "
+                f"normalisation cannot use: give another prior_batch than {settings.prior_batch}"
+            )
         optimizer = torch.optim.AdamW(
             self.network.parameters(),
             lr=1.0,
@@ -121,6 +124,8 @@ class _Run:
         )
         self.inputs = network_inputs(settings, part.train_inputs)
         self.labels = torch.from_numpy(part.train_labels)
+        self.fitting = self.inputs[: self.m], self.labels[: self.m]
+        self.aside = self.inputs[self.m :], self.labels[self.m :]
         self.seconds = 0.0  # the time of the epochs so far
         self.identity = derive("prior", prior_settings(settings), part.sha256)
 
@@ -144,63 +149,46 @@ class _Run:
             at = "prior", epoch, settings.prior_epochs, step, self.descent.steps
             on_step(Step(*at, totals.risk, 0.0, objective, None))
 
-        with _dropout(self.network, settings.prior_dropout, source):
-            self.descent.epoch(epoch, source.permutation(self.m), rates, evaluate, shown)
+        order = source.permutation(self.m)
+        with (
+            _training(self.network, source),
+            _dropout(self.network, settings.prior_dropout, source),
+        ):
+            self.descent.epoch(epoch, order, rates, evaluate, shown)
         self.seconds += time.monotonic() - clock
 
     def prior(self) -> LearnedPrior:
         """The centre, averaged if the settings say so, and its variances."""
+        network = self.network
         if self.average is not None:
             self.average.swap()
-        center = {name: value.detach().clone() for name, value in self.network.named_parameters()}
-        if self.average is not None:
+            network = copy.deepcopy(self.network)
             self.average.swap()
-        variances, seconds = self._fitted(center), round(self.seconds, 1)
-        validation = len(self.labels) - self.m, self._validation_errors(center)
-        return LearnedPrior(center, variances, self.threads, seconds, self.machine, validation)
+            self._settle(network)
+        center = {name: value.detach().clone() for name, value in values_of(network).items()}
+        return LearnedPrior(
+            center=center,
+            variances=fitted_variances(self.settings, self.plain, center, self.fitting, self.own),
+            threads=self.threads,
+            seconds=round(self.seconds, 1),
+            machine=self.machine,
+            validation=(len(self.labels) - self.m, errors_of(self.plain, center, self.aside)),
+        )
 
     @torch.no_grad()
-    def _validation_errors(self, center: dict[str, Tensor]) -> int:
-        """The centre's errors on the validation examples; near ties count as errors."""
-        errors = 0
-        for first in range(self.m, len(self.labels), FITTING):
-            rows = slice(first, first + FITTING)
-            logits = functional_call(self.network, center, (self.inputs[rows],))
-            errors += int(is_error(logits, self.labels[rows]).sum())
-        return errors
-
-    @torch.no_grad()
-    def _fitted(self, center: dict[str, Tensor]) -> tuple[float, ...]:
-        """The largest noise that hardly changes the risk on the prior's own examples.
-
-        The standard deviation of every group is the same multiple of the root mean square of its
-        weights. The multiple is the largest on a list at which the Gibbs risk is within the
-        tolerance of the centre's risk.
-        """
-        probe = StochasticNetwork(self.network, center, posterior_named("diag"), (1.0,))
-        groups = probe.variance_groups(self.settings.variance_groups)
-        sizes = [_root_mean_square(center, layers) for layers in groups]
-        if self.own:
-            probe.observe(self.inputs[probe_places(self.m)])
-        calm = self._risk(probe, None)
-        for spread in SPREADS:
-            for layers, size in zip(groups, sizes, strict=True):
-                for name, q, _ in probe.posteriors(center):
-                    if name in layers:
-                        assert isinstance(q, Diag)
-                        q.log_scale.fill_(math.log(spread * size))
-            noise = TrainingNoise(derive("prior spread", self.settings.prior_seed))
-            if self._risk(probe, noise) <= calm + self.settings.prior_tolerance:
-                break
-        return tuple((spread * size) ** 2 for size in sizes)
-
-    def _risk(self, probe: StochasticNetwork, source: TrainingNoise | None) -> float:
-        errors = 0
-        for first in range(0, self.m, FITTING):
-            rows = slice(first, min(first + FITTING, self.m))
-            logits = probe(self.inputs[rows], source, DRAWS)
-            errors += int((logits.argmax(1) != self.labels[rows]).sum())
-        return errors / self.m
+    def _settle(self, network: nn.Module) -> None:
+        """Compute the statistics of normalisation anew: those in training are of other weights."""
+        norms = [layer for layer in network.modules() if isinstance(layer, _NormBase)]
+        for layer in norms:
+            layer.reset_running_stats()
+            layer.momentum = None  # the mean over all batches
+            layer.train()
+        source = TrainingNoise(derive("prior statistics", self.settings.prior_seed))
+        order, batch = source.permutation(self.m), self.settings.prior_batch
+        for first in range(0, self.m, batch) if norms else ():
+            rows = order[first : first + batch]
+            network(augmented(self.settings.prior_augmentation, self.inputs[rows], source))
+        network.eval()
 
     def save(self, path: Path, epoch: int) -> None:
         content = {
@@ -245,16 +233,6 @@ class _Run:
         return epoch
 
 
-def _root_mean_square(center: dict[str, Tensor], layers: list[str]) -> float:
-    parts = [v.double() for name, v in center.items() if name.rpartition(".")[0] in layers]
-    total = sum(float(part.square().sum()) for part in parts)
-    if not total > 0:
-        raise CheckpointError(
-            f"the prior's layer {layers[0]} learned nothing: try another initializer"
-        )
-    return math.sqrt(total / sum(part.numel() for part in parts))
-
-
 @contextmanager
 def _threads(count: int) -> Iterator[None]:
     before = torch.get_num_threads()
@@ -263,6 +241,18 @@ def _threads(count: int) -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(before)
+
+
+@contextmanager
+def _training(network: nn.Module, source: TrainingNoise) -> Iterator[None]:
+    """The network in training mode, with its own dropout, if any, from the source's seed."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(source.fast.initial_seed())
+        network.train()
+        try:
+            yield
+        finally:
+            network.eval()
 
 
 @contextmanager

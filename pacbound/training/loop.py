@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -25,9 +25,11 @@ from pacbound.networks.joint_batch_norm import join_batch_norms
 from pacbound.networks.near_ties import is_error
 from pacbound.networks.share import Share
 from pacbound.posteriors import posterior_kind
+from pacbound.priors import kind_of
 from pacbound.priors.choices import prior_choices
 from pacbound.priors.learned import LearnedPrior, prior_settings
 from pacbound.priors.split import Split, split_of
+from pacbound.priors.stored import StoredPrior
 from pacbound.recipes import Settings
 from pacbound.seeds import Noise, TrainingNoise, derive
 from pacbound.training.augmentation import augmented
@@ -35,6 +37,7 @@ from pacbound.training.averaging import PolyakAverage
 from pacbound.training.batch_objective import BatchObjective
 from pacbound.training.checkpoints import Checkpoint, described, restore_posterior, stored
 from pacbound.training.descent import Descent, Evaluated, OptimizerFactory, Step, Totals
+from pacbound.training.given_prior import given_prior
 from pacbound.training.learned_prior import learn_prior, prior_path
 from pacbound.training.log import EpochRecord, TrainingLog, log_path
 from pacbound.training.networks import network_inputs, with_structure
@@ -65,6 +68,7 @@ def train(
     arithmetic: Arithmetic = CPU,
     optimizer: OptimizerFactory | None = None,
     start: Checkpoint | None = None,
+    weights: Mapping[str, Tensor] | None = None,
 ) -> Checkpoint:
     """Minimise the objective; write a checkpoint to `path` after every epoch.
 
@@ -84,6 +88,7 @@ def train(
         optimizer: Makes an optimiser from parameters; by default Adam with the settings' rate. The
             schedule multiplies its initial rates.
         start: A posterior of the same prior to start from; by default the prior itself.
+        weights: The state dict of a prior from elsewhere; by default the values of the module.
     """
     settings = with_structure(settings, module)
     saved = Checkpoint.load(path) if resume and path is not None else None
@@ -94,12 +99,15 @@ def train(
     prior_choices(settings)  # a prior that no certificate could pay for is refused now
     split = split_of(settings, data)
     ranks.refuse_unfit(settings.noise_streams, len(split.counted), settings.batch)
-    learned = start.learned_prior if start is not None else None
-    if start is not None and learned is not None:
+    before = start or saved
+    prior = before.stored_prior if before is not None else None
+    if start is not None and prior is not None:
         _refuse_another_prior(settings, start)
-    if settings.prior_fraction and learned is None:
-        learned = _learned(settings, split.learned_data(data), path, on_step, module, ranks)
-    run = _Run(settings, data, split, learned, module, ranks, arithmetic, optimizer)
+    if prior is None and kind_of(settings).learns:
+        prior = _learned(settings, split.learned_data(data), path, on_step, module, ranks)
+    if prior is None and kind_of(settings).keeps_values:
+        prior = given_prior(settings, data, module, weights)
+    run = _Run(settings, data, split, prior, module, ranks, arithmetic, optimizer)
     first = 1
     if start is not None:
         run.begin_at(start)
@@ -111,14 +119,14 @@ def train(
     kept = log.restart(first - 1) if log is not None else []
     clock = time.monotonic() - (kept[-1].seconds if kept else 0.0)
     checkpoint = None
-    before = learned.seconds if learned is not None else 0.0
+    prior_seconds = prior.seconds if isinstance(prior, LearnedPrior) else 0.0
     for epoch in range(first, run.epochs + 1):
         figures = run.epoch(epoch, on_step)
         checkpoint = run.checkpoint(epoch)
         if not ranks.first:
             continue
         seconds = time.monotonic() - clock
-        record = EpochRecord(epoch=epoch, seconds=seconds, prior_seconds=before, **figures)
+        record = EpochRecord(epoch=epoch, seconds=seconds, prior_seconds=prior_seconds, **figures)
         # The log first: after a kill between the two, the epoch is run and logged again.
         if log is not None and path is not None:
             log.append(record)
@@ -148,7 +156,7 @@ def _continued(
 
 
 def _refuse_another_prior(settings: Settings, start: Checkpoint) -> None:
-    """Refuse a learned prior under settings that it was not trained with.
+    """Refuse a prior under settings that it was not made with.
 
     With another split, the certificate would count examples that the prior learned from.
     """
@@ -156,7 +164,7 @@ def _refuse_another_prior(settings: Settings, start: Checkpoint) -> None:
     if old != new:
         differing = ", ".join(name for name in old if old[name] != new[name])
         raise SettingError(
-            f"the prior has already learned with other settings ({differing}): "
+            f"the prior was already made with other settings ({differing}): "
             "make another stochastic module"
         )
 
@@ -230,19 +238,19 @@ class _Run:
         settings: Settings,
         whole: Dataset,
         split: Split,
-        learned: LearnedPrior | None,
+        prior: StoredPrior | None,
         module: nn.Module | None,
         ranks: Ranks,
         arithmetic: Arithmetic,
         optimizer: OptimizerFactory | None,
     ) -> None:
-        self.settings, self.whole, self.learned = settings, whole, learned
+        self.settings, self.whole, self.prior = settings, whole, prior
         self.ranks, self.arithmetic = ranks, arithmetic
         device, dtype = arithmetic.device, arithmetic.dtype
         self.data = data = split.counted_data(whole)
         self.inputs = network_inputs(settings, data.train_inputs).to(device, dtype)
         self.labels = torch.from_numpy(data.train_labels).to(device)
-        self.problem = build_for(settings, data, module, learned)
+        self.problem = build_for(settings, data, module, prior)
         self.network = self.problem.network.to(device, dtype)
         if not (
             ranks.alone or self.own_noise or self.network.regular or settings.weight_draws == 1
@@ -256,7 +264,7 @@ class _Run:
             self.network,
             {name: value.to(device) for name, value in self.problem.center.items()},
             settings.variance_groups,
-            "fixed" if learned else settings.prior_variance,
+            "fixed" if self.problem.variances else settings.prior_variance,
             settings.initial_scale,
             None if variational else Tail(settings.kl_samples, settings.delta / 5),
             self.problem.variances or (settings.fixed_variance,),
@@ -463,7 +471,7 @@ class _Run:
             settings=self.settings,
             data=described(self.whole),
             prior_sha256=self.problem.prior_sha256,
-            learned_prior=self.learned,
+            stored_prior=self.prior,
             epoch=epoch,
             posterior=posterior,
             training=training,

@@ -9,18 +9,26 @@ from torch import Tensor, nn
 
 from pacbound.errors import ModuleError
 from pacbound.networks.input_map import map_inputs
-from pacbound.networks.own import prepared, refuse_wide, structure_digest
+from pacbound.networks.own import Constancy, prepared, refuse_wide, structure_digest
 from pacbound.networks.registry import network_named
+from pacbound.networks.values import freeze
+from pacbound.priors import kind_of
 from pacbound.recipes import Settings
 
-__all__ = ["network_inputs", "plain_network", "with_structure"]
+__all__ = ["constancy", "network_inputs", "plain_network", "with_structure"]
 
 
 def with_structure(settings: Settings, module: nn.Module | None) -> Settings:
     """The settings with the digest of the user's module, if they have none."""
     if module is None or not network_named(settings.network).is_given or settings.structure:
         return settings
-    return replace(settings, structure=structure_digest(prepared(module)))
+    return replace(settings, structure=structure_digest(prepared(module, constancy(settings))))
+
+
+def constancy(settings: Settings) -> Constancy:
+    """Which tensors of a network may be constants of the prior of these settings."""
+    kind = kind_of(settings)
+    return Constancy(kind.keeps_values, kind.learns, settings.frozen, settings.constants)
 
 
 def plain_network(
@@ -41,7 +49,9 @@ def plain_network(
     if module is not None:
         raise ModuleError(f"the network is {settings.network}, a built-in one: it takes no module")
     options = {"batch_norm": settings.batch_norm} if network.allows_batch_norm else {}
-    return network.build(input_shape, settings.hidden, classes, **options)
+    built = network.build(input_shape, settings.hidden, classes, **options)
+    freeze(built, settings.frozen)
+    return built
 
 
 def _own_network(settings: Settings, module: nn.Module | None) -> nn.Module:
@@ -51,7 +61,7 @@ def _own_network(settings: Settings, module: nn.Module | None) -> nn.Module:
             "the network is a module of your own, and making it runs code: name it with "
             f"--model {name}, or give the module in Python"
         )
-    own = prepared(module)
+    own = prepared(module, constancy(settings))
     if structure_digest(own) != settings.structure:
         raise ModuleError(
             "the module's layers differ from the settings: the digest of its structure "

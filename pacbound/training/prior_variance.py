@@ -67,7 +67,7 @@ class PriorVariance(nn.Module):
         each = [*fixed] * (len(groups) if len(fixed) == 1 else 1)
         self._fixed = [math.log(value) for value in each] if mode == "fixed" else None
         if mode == "trained":
-            names = list(network.layers)
+            names = network.drawn_layers()
             squares = dict(zip(names, [s**2 for s in scales] * len(names), strict=False))
             starts = [sum(squares[layer] for layer in layers) / len(layers) for layers in groups]
             self.log_variance = nn.Parameter(torch.tensor(starts).log())

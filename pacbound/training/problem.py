@@ -13,9 +13,10 @@ from pacbound.networks.digests import tensors_digest
 from pacbound.networks.initializers import prior_center
 from pacbound.networks.probe import probe_places, refuse_misbehaviour
 from pacbound.networks.stochastic import StochasticNetwork
+from pacbound.networks.values import take_values
 from pacbound.posteriors import posterior_named
 from pacbound.priors.initialised import initialised_center
-from pacbound.priors.learned import LearnedPrior
+from pacbound.priors.stored import StoredPrior
 from pacbound.recipes import Settings
 from pacbound.training.networks import network_inputs, plain_network
 
@@ -26,8 +27,9 @@ __all__ = ["Problem", "build", "build_for", "observe"]
 class Problem:
     """A stochastic network at its prior, that prior, and the plain network.
 
-    The variances are those of a learned prior, one for every variance group. A prior without data
-    fixes none: any variance on the grid may be chosen at its price.
+    The centre includes the prior's constants: frozen parameters and buffers. The variances are
+    those that the prior fixes, one for every variance group. A prior without data fixes none: any
+    variance on the grid may be chosen at its price. The plain network has the centre's values.
     """
 
     network: StochasticNetwork
@@ -42,14 +44,14 @@ def build(
     input_shape: tuple[int, ...],
     classes: int,
     module: nn.Module | None = None,
-    learned: LearnedPrior | None = None,
+    stored: StoredPrior | None = None,
 ) -> Problem:
-    """The posterior around its prior, which is learned or made from a seed.
+    """The posterior around its prior, which is stored or made from a seed.
 
     Arguments:
         module: The user's own network, if the settings are for one.
-        learned: The prior, if the settings are for a learned one. The posterior then starts at the
-            prior itself, where its KL is 0.
+        stored: The prior, if it cannot be made from a seed. If it fixes its variances, the
+            posterior starts at the prior itself, where its KL is 0.
     """
     plain = plain_network(settings, input_shape, classes, module)
     family = posterior_named(
@@ -59,31 +61,33 @@ def build(
         steps=settings.flow_steps,
         seed=str(settings.seed),
     )
-    if learned is not None:
-        learned.ensure_fits(plain)
-        center = mean = learned.center
-        variances, digest = learned.variances, learned.sha256
-        scales = tuple(math.sqrt(variance) for variance in variances)
+    if stored is not None:
+        stored.ensure_fits(plain)
+        center = mean = stored.center
     else:
         center = mean = initialised_center(plain, settings)
         if settings.start != "prior":
-            mean = prior_center(plain, settings.start, settings.prior_seed)
-        variances, digest, scales = None, tensors_digest(center), settings.initial_scale
+            mean = center | prior_center(plain, settings.start, settings.prior_seed)
+    take_values(plain, center)
+    variances = stored.variances if stored is not None else None
+    scales = settings.initial_scale
+    if variances is not None:
+        scales = tuple(math.sqrt(variance) for variance in variances)
     network = StochasticNetwork(plain, mean, family, scales)
     groups = network.variance_groups(settings.variance_groups)
     if variances is not None and len(variances) != len(groups):
-        raise CheckpointError("the learned prior must have one variance for each variance group")
-    return Problem(network, center, variances, digest, plain)
+        raise CheckpointError("the prior must have one variance for each variance group")
+    return Problem(network, center, variances, tensors_digest(center), plain)
 
 
 def build_for(
     settings: Settings,
     data: Dataset,
     module: nn.Module | None = None,
-    learned: LearnedPrior | None = None,
+    stored: StoredPrior | None = None,
 ) -> Problem:
     """The same for examples. A few of them are used to probe a user's own network."""
-    problem = build(settings, data.input_shape, data.classes, module, learned)
+    problem = build(settings, data.input_shape, data.classes, module, stored)
     if module is not None:
         observe(problem, settings, data)
     return problem

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from pacbound.data import Dataset
 from pacbound.errors import CheckpointError
+from pacbound.networks.values import take_values
 from pacbound.priors.learned import LearnedPrior
 from pacbound.recipes import Settings
 from pacbound.training.networks import network_inputs, plain_network
@@ -103,7 +104,7 @@ def _classes(
     prior: LearnedPrior, settings: Settings, part: Dataset, module: nn.Module | None
 ) -> Tensor:
     network = plain_network(settings, part.input_shape, part.classes, module)
-    network.load_state_dict(prior.center)
+    take_values(network, prior.center)
     inputs = network_inputs(settings, part.train_inputs)
     firsts = range(0, len(inputs), CHUNK)
     return torch.cat([network(inputs[first : first + CHUNK]).argmax(1) for first in firsts])

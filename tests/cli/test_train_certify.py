@@ -125,7 +125,7 @@ def test_a_learned_prior_from_training_to_verify(tiny_file: Path, tmp_path: Path
     machine = {**other.learned_prior.machine, "processor": "another"}
     variances = tuple(2 * v for v in other.learned_prior.variances)
     elsewhere = dataclasses.replace(other.learned_prior, machine=machine, variances=variances)
-    dataclasses.replace(other, learned_prior=elsewhere).save(tmp_path / "elsewhere.pt")
+    dataclasses.replace(other, stored_prior=elsewhere).save(tmp_path / "elsewhere.pt")
     again = ["certify", tmp_path / "elsewhere.pt", "--predictor", "draw", "--replay-prior"]
     replayed = run(*again, "-o", tmp_path / "elsewhere.json")
     assert replayed.exit_code == 0, replayed.output

@@ -17,9 +17,10 @@ from torch.func import functional_call
 
 from pacbound.errors import PacboundError
 from pacbound.networks.initializers import prior_center
+from pacbound.networks.layers import StochasticLinear
 from pacbound.networks.own import prepared
 from pacbound.networks.share import Share
-from pacbound.networks.stochastic import StochasticLinear, StochasticNetwork
+from pacbound.networks.stochastic import StochasticNetwork
 from pacbound.posteriors import POSTERIORS, posterior_named
 from pacbound.seeds import Noise, derive
 
@@ -96,11 +97,74 @@ class Plain(nn.Module):
         return self.last(self.first(x.flatten(1)).relu())  # type: ignore[no-any-return]
 
 
-MODULES: dict[str, Callable[[], nn.Module]] = {
-    kind.__name__.lower(): kind for kind in (Positions, Rows, Twice, Words, Volumes, Plain)
-}
-LOCAL = {"positions": ["last"], "rows": ["last"], "twice": ["last"], "words": ["last"]}
+class Recurrent(nn.Module):
+    """Sequences first, states as outputs of their own."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.read = nn.LSTM(3, 4, batch_first=True)
+        self.again = nn.GRU(4, 4)
+        self.last = nn.Linear(4, 2)
+
+    def forward(self, x: Tensor) -> Tensor:
+        outputs, _ = self.read(x)
+        _, state = self.again(outputs.transpose(0, 1))
+        return self.last(state[0])  # type: ignore[no-any-return]
+
+
+class Attention(nn.Module):
+    """Several inputs, keyword arguments, and parts that the layer reads itself."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.grow = nn.Linear(3, 4)
+        self.attend = nn.MultiheadAttention(4, 2, batch_first=True)
+        self.blocks = nn.TransformerEncoder(
+            nn.TransformerEncoderLayer(4, 2, 6, dropout=0.0, batch_first=True),
+            1,
+            enable_nested_tensor=False,
+        )
+        self.last = nn.Linear(4, 2)
+
+    def forward(self, x: Tensor) -> Tensor:
+        grown = self.grow(x)
+        mixed, _ = self.attend(grown, grown, grown, need_weights=False)
+        return self.last(self.blocks(mixed).mean(1))  # type: ignore[no-any-return]
+
+
+class Tied(nn.Module):
+    """Two layers with one weight, and a bias each."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first = nn.Linear(3, 3)
+        self.second = nn.Linear(3, 3)
+        self.second.weight = self.first.weight
+        self.last = nn.Linear(3, 2)
+
+    def forward(self, x: Tensor) -> Tensor:
+        hidden = self.second(self.first(x[:, 0]).tanh()).tanh()
+        return self.last(hidden)  # type: ignore[no-any-return]
+
+
+class Registered(nn.Module):
+    """One layer under two names."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        layer = nn.Linear(3, 3)
+        self.steps = nn.Sequential(layer, nn.Tanh(), layer, nn.Tanh())
+        self.last = nn.Linear(3, 2)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.last(self.steps(x[:, 0]))  # type: ignore[no-any-return]
+
+
+KINDS = (Positions, Rows, Twice, Words, Volumes, Plain, Recurrent, Attention, Tied, Registered)
+MODULES: dict[str, Callable[[], nn.Module]] = {kind.__name__.lower(): kind for kind in KINDS}
+LOCAL = {name: ["last"] for name in MODULES}
 LOCAL |= {"volumes": [], "plain": ["first", "last"]}
+IRREGULAR = ("rows", "twice", "recurrent", "attention", "registered")
 modules = pytest.mark.parametrize("name", MODULES)
 
 
@@ -140,7 +204,7 @@ def test_noise_is_local_only_where_an_example_is_one_row_once(name: str) -> None
     ]
     assert found == LOCAL[name]
     assert network.draws_per_example() == (name == "plain")
-    assert network.regular == (name not in ("rows", "twice"))
+    assert network.regular == (name not in IRREGULAR)
 
 
 @modules
@@ -217,7 +281,7 @@ def test_positions_of_an_example_share_its_weights() -> None:
         assert abs(expected) > 12 * error
 
 
-@pytest.mark.parametrize("name", ["rows", "twice", "positions", "words"])
+@pytest.mark.parametrize("name", [*IRREGULAR, "positions", "words", "tied"])
 @pytest.mark.parametrize("draws", [2, 3, 7])
 def test_each_part_of_a_batch_sees_a_whole_network(name: str, draws: int) -> None:
     """Also where rows are not examples: a part is never cut through an example."""

@@ -31,17 +31,6 @@ class Statistics(nn.Module):
         self.register_buffer("mean", torch.zeros(3))
 
 
-def tied() -> nn.Module:
-    module = nn.Sequential(nn.Linear(3, 3), nn.Linear(3, 3))
-    module[1].weight = module[0].weight
-    return module
-
-
-def same_layer_twice() -> nn.Module:
-    layer = nn.Linear(3, 3)
-    return nn.Sequential(layer, layer)
-
-
 def frozen() -> nn.Module:
     module = nn.Sequential(nn.Linear(3, 3))
     module[0].weight.requires_grad_(False)
@@ -60,7 +49,10 @@ def inside(layer: nn.Module) -> nn.Module:
 
 REFUSED: dict[str, tuple[Callable[[], nn.Module], list[str]]] = {
     "batch norm 1d": (lambda: inside(nn.BatchNorm1d(3)), ["1.part", "BatchNorm1d", "statistics"]),
-    "batch norm 2d": (lambda: inside(nn.BatchNorm2d(3)), ["BatchNorm2d", "GroupNorm"]),
+    "batch norm 2d": (
+        lambda: inside(nn.BatchNorm2d(3)),
+        ["BatchNorm2d", "GroupNorm", "--prior learned", "--prior-weights"],
+    ),
     "batch norm 3d": (lambda: inside(nn.BatchNorm3d(3)), ["BatchNorm3d", "data"]),
     "without affine": (lambda: inside(nn.BatchNorm2d(3, affine=False)), ["BatchNorm2d"]),
     "of the batch alone": (
@@ -74,10 +66,6 @@ REFUSED: dict[str, tuple[Callable[[], nn.Module], list[str]]] = {
         ["InstanceNorm2d", "track_running_stats=False"],
     ),
     "lazy": (lambda: inside(nn.LazyLinear(3)), ["LazyLinear", "shapes"]),
-    "recurrent": (lambda: inside(nn.LSTM(3, 3)), ["1.part", "LSTM", "weight_ih_l0"]),
-    "gru": (lambda: inside(nn.GRU(3, 3)), ["GRU"]),
-    "attention": (lambda: inside(nn.MultiheadAttention(4, 2)), ["MultiheadAttention"]),
-    "transformer": (lambda: inside(nn.TransformerEncoderLayer(4, 2)), ["MultiheadAttention"]),
     "transposed": (lambda: inside(nn.ConvTranspose2d(3, 3, 3)), ["ConvTranspose2d"]),
     "prelu": (lambda: inside(nn.PReLU()), ["PReLU", "Linear"]),
     "bilinear": (lambda: inside(nn.Bilinear(3, 3, 3)), ["Bilinear"]),
@@ -85,10 +73,8 @@ REFUSED: dict[str, tuple[Callable[[], nn.Module], list[str]]] = {
     "max norm": (lambda: inside(nn.Embedding(3, 3, max_norm=1.0)), ["Embedding", "max_norm"]),
     "sparse": (lambda: inside(nn.Embedding(3, 3, sparse=True)), ["Embedding", "sparse"]),
     "bare": (Bare, ["Bare", "temperature"]),
-    "buffer": (Statistics, ["Statistics", "buffer 'mean'"]),
-    "tied": (tied, ["1.weight is 0.weight", "shared"]),
-    "same layer": (same_layer_twice, ["1.weight is 0.weight", "twice in forward"]),
-    "frozen": (frozen, ["0.weight", "frozen"]),
+    "buffer": (Statistics, ["Statistics", "buffer 'mean'", "constants=mean"]),
+    "frozen": (frozen, ["0.weight", "frozen", "--prior-weights"]),
     "hooks": (hooked, ["'0' (Linear)", "hooks"]),
     "weight norm": (
         lambda: inside(nn.utils.parametrizations.weight_norm(nn.Linear(3, 3))),

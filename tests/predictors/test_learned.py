@@ -160,7 +160,7 @@ def test_kl_is_zero_at_the_start(
 ) -> None:
     settings = learned_settings(tiny_settings, posterior)
     prior = learn_prior(settings, split_of(settings, tiny_data).learned_data(tiny_data))
-    problem = build_for(settings, tiny_data, learned=prior)
+    problem = build_for(settings, tiny_data, stored=prior)
     groups = exact_primitives(problem.network, problem.center, settings.variance_groups)
     variances, kl = exact_kl(groups, problem.variances)
     d = sum(group.parameters for group in groups)
@@ -232,7 +232,7 @@ def test_the_prior_is_trained_again_and_compared(
         "everything": everything,
     }
     for name, prior in others.items():
-        edited = tampered(trained, tmp_path / f"{name}.pt", learned_prior=prior)
+        edited = tampered(trained, tmp_path / f"{name}.pt", stored_prior=prior)
         if name != "variances":  # which are no part of the digest
             with pytest.raises(PacboundError, match="weights do not give the prior"):
                 certify(edited, tiny_data, DRAW)
@@ -279,9 +279,9 @@ def test_settings_and_prior_must_agree(
     trained: Path, tiny_settings: Settings, tiny_data: Dataset, tmp_path: Path
 ) -> None:
     target, settings = tmp_path / "b.pt", learned_settings(tiny_settings)
-    differ = "disagree on whether the prior was learned"
+    differ = "are of different kinds"
     with pytest.raises(PacboundError, match=differ):
-        certify(tampered(trained, target, learned_prior=None), tiny_data, DRAW)
+        certify(tampered(trained, target, stored_prior=None), tiny_data, DRAW)
     data_free = change(settings, prior_fraction=0.0)
     with pytest.raises(PacboundError, match=differ):
         certify(tampered(trained, target, settings=data_free), tiny_data, DRAW)
@@ -330,7 +330,7 @@ def test_a_prior_that_does_not_fit_is_refused_in_one_line(
 ) -> None:
     prior = edit(Checkpoint.load(trained).learned_prior)
     digest = prior.sha256 if "cannot" not in words else "0" * 64
-    bad = tampered(trained, tmp_path / "b.pt", learned_prior=prior, prior_sha256=digest)
+    bad = tampered(trained, tmp_path / "b.pt", stored_prior=prior, prior_sha256=digest)
     with pytest.raises(PacboundError, match=words) as refusal:
         certify(bad, tiny_data, DRAW)
     assert "\n" not in str(refusal.value)

@@ -10,18 +10,19 @@ import numpy as np
 import pytest
 import torch
 
+import pacbound
 from pacbound.data import Dataset
 from pacbound.errors import PacboundError
 from pacbound.networks.stochastic import StochasticNetwork
 from pacbound.posteriors import posterior_named
 from pacbound.priors.learned import LearnedPrior
 from pacbound.priors.split import Split, split_of
-from pacbound.recipes import Settings
+from pacbound.recipes import Settings, recipe
 from pacbound.seeds import TrainingNoise, derive
 from pacbound.training.descent import Step
 from pacbound.training.learned_prior import learn_prior, prior_path
 from pacbound.training.loop import train
-from pacbound.training.networks import network_inputs, plain_network
+from pacbound.training.networks import network_inputs, plain_network, with_structure
 from pacbound.training.problem import build_for
 
 change = dataclasses.replace
@@ -281,7 +282,7 @@ def test_the_posterior_starts_as_the_prior(
     settings: Settings, vectors: Dataset, posterior: str
 ) -> None:
     prior = learned(settings, vectors)
-    problem = build_for(change(settings, posterior=posterior), vectors, learned=prior)
+    problem = build_for(change(settings, posterior=posterior), vectors, stored=prior)
     for name, q, part in problem.network.posteriors(prior.center):
         with torch.no_grad():
             noise = torch.randn(q.shape, generator=torch.Generator().manual_seed(0))
@@ -300,6 +301,77 @@ def test_divergence_is_said_in_one_line(settings: Settings, vectors: Dataset) ->
         learned(change(settings, prior_learning_rate=1e20), vectors)
 
 
-def test_batch_normalisation_is_refused(settings: Settings) -> None:
-    with pytest.raises(PacboundError, match="batch_norm is not for a learned prior"):
-        change(settings, network="vgg", batch_norm=True)
+class Normalised(torch.nn.Module):
+    """Batch normalisation, dropout, and a table of constants."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first = torch.nn.Linear(8, 6)
+        self.norm = torch.nn.BatchNorm1d(6)
+        self.drop = torch.nn.Dropout(0.2)
+        self.last = torch.nn.Linear(6, 2)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        hidden = self.drop(self.norm(self.first(x)).relu())
+        return self.last(hidden)  # type: ignore[no-any-return]
+
+
+@pytest.fixture
+def normalised(settings: Settings) -> Settings:
+    module = recipe("module", {"prior_fraction": 0.5, "prior_epochs": 3, "prior_batch": 20})
+    return change(module, posterior="diag", epochs=1, prior_averaging=0.5, data="vectors")
+
+
+def test_statistics_of_batch_normalisation_are_of_the_priors_part(
+    normalised: Settings, vectors: Dataset
+) -> None:
+    """They are those of the averaged centre, over its part, and nothing else moves them."""
+    torch.manual_seed(5)
+    module = Normalised()
+    chosen = with_structure(normalised, module)
+    part = split_of(chosen, vectors).learned_data(vectors)
+    prior = learn_prior(chosen, part, module=module)
+    inputs = torch.from_numpy(part.train_inputs)
+    hidden = inputs @ prior.center["first.weight"].T + prior.center["first.bias"]
+    torch.testing.assert_close(prior.center["norm.running_mean"], hidden.mean(0))
+    between = prior.center["norm.running_var"] / hidden.var(0)
+    assert ((between > 0.5) & (between < 1.2)).all()  # the mean of variances within batches
+    # What the module brings along is not used: neither its weights nor its statistics.
+    other = Normalised()
+    other.norm.running_mean.fill_(1e3)  # type: ignore[union-attr, operator]
+    assert same(prior, learn_prior(chosen, part, module=other))
+    assert {"norm.weight", "norm.running_var", "last.bias"} < set(prior.center)
+    assert "norm.num_batches_tracked" not in prior.center
+
+
+def test_a_network_with_batch_normalisation_is_trained_resumed_and_certified(
+    normalised: Settings, vectors: Dataset, tmp_path: Path
+) -> None:
+    other = tmp_path / "other" / "b.pt"  # with a file of the prior of its own
+    other.parent.mkdir()
+    whole = train(normalised, vectors, tmp_path / "a.pt", module=Normalised())
+
+    def stop(at: Step) -> None:
+        if at.phase == "prior" and at.epoch == 2:
+            raise _Stopped
+
+    with pytest.raises(_Stopped):
+        train(normalised, vectors, other, on_step=stop, module=Normalised())
+    again = train(normalised, vectors, other, module=Normalised())
+    assert again.prior_sha256 == whole.prior_sha256
+    assert all(torch.equal(again.posterior[k], v) for k, v in whole.posterior.items())
+    loaded = pacbound.load(tmp_path / "a.pt", Normalised())
+    certificate = loaded.certify(vectors, predictor="draw")
+    assert certificate.model.parameters == 8 * 6 + 6 + 6 * 2 + 2
+    assert certificate.model.frozen == 4 * 6  # scale, shift, mean, variance
+    network = loaded.draw(vectors)
+    counted = split_of(loaded.settings, vectors).counted_data(vectors)
+    wrong = network(counted.train_inputs).argmax(1).numpy() != counted.train_labels
+    assert certificate.overall.errors == wrong.sum()
+    certificate.save(tmp_path / "c.json")
+    assert pacbound.verify(tmp_path / "c.json").accepted
+
+
+def test_a_last_batch_of_one_example_is_refused(normalised: Settings, vectors: Dataset) -> None:
+    with pytest.raises(PacboundError, match="another prior_batch than 33"):
+        train(change(normalised, prior_batch=33), vectors, module=Normalised())

@@ -233,6 +233,6 @@ def test_what_a_file_says_of_them_is_looked_at(
     path = tmp_path / "a.pt"
     checkpoint = train(settings, tiny_data, path)
     assert checkpoint.learned_prior is not None
-    change(checkpoint, learned_prior=change(checkpoint.learned_prior, **changes)).save(path)
+    change(checkpoint, stored_prior=change(checkpoint.learned_prior, **changes)).save(path)
     with pytest.raises(PacboundError, match=words):
         Checkpoint.load(path)

@@ -1,0 +1,71 @@
+"""A prior from elsewhere (`priors/from_elsewhere.py`) for given data, with its variances."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from pacbound.data import Dataset, load
+from pacbound.errors import DataError, FileError, SettingError
+from pacbound.priors.from_elsewhere import elsewhere_prior
+from pacbound.priors.stored import StoredPrior
+from pacbound.recipes import Settings
+from pacbound.training.networks import network_inputs, plain_network
+from pacbound.training.spread import fitted_variances
+from pacbound.training.tensor_file import read_tensors
+
+__all__ = ["given_prior", "read_weights"]
+
+
+def given_prior(
+    settings: Settings,
+    data: Dataset,
+    module: nn.Module | None = None,
+    weights: Mapping[str, Tensor] | None = None,
+) -> StoredPrior:
+    """The prior with these weights, or with those of the module.
+
+    If the settings name other examples, the variances are fitted on them. They must not be among
+    the counted examples.
+    """
+    plain = plain_network(settings, data.input_shape, data.classes, module)
+    if weights is None and module is None:
+        raise SettingError("give the weights of the prior from elsewhere: --prior-weights FILE")
+    prior = elsewhere_prior(settings, plain, plain.state_dict() if weights is None else weights)
+    if not settings.prior_data:
+        return prior
+    other = load(settings.prior_data, label=settings.label)
+    if (other.classes, other.input_shape) != (data.classes, data.input_shape):
+        raise DataError(
+            f"{other.name} has {other.classes} classes and inputs of shape {other.input_shape}; "
+            f"{data.name} has {data.classes} and {data.input_shape}"
+        )
+    ours = {row.tobytes() for row in data.digests}
+    if common := len(ours & {row.tobytes() for row in other.digests}):
+        raise DataError(
+            f"{common} examples of {other.name} are also in {data.name}: the prior's variances "
+            "must be fitted on other examples than the counted ones"
+        )
+    labels = torch.from_numpy(np.ascontiguousarray(other.train_labels))
+    examples = network_inputs(settings, other.train_inputs), labels
+    variances = fitted_variances(settings, plain, prior.center, examples, module is not None)
+    return replace(prior, variances=variances)
+
+
+def read_weights(path: Path) -> dict[str, Tensor]:
+    """The state dict in a file of `torch.save`, also under the key `state_dict` or `model`."""
+    content = read_tensors(path, "file of weights")
+    for key in ("state_dict", "model"):
+        if isinstance(content, dict) and isinstance(content.get(key), dict):
+            content = content[key]
+    if not isinstance(content, dict) or not content:
+        raise FileError(f"{path} holds no state dict of named tensors")
+    for name, value in content.items():
+        if not isinstance(name, str) or not isinstance(value, Tensor):
+            raise FileError(f"{path} holds {type(value).__name__} where a tensor should be")
+    return dict(content)
