@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Mapping
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -33,9 +35,9 @@ def read_safetensors(content: bytes, where: str) -> dict[str, Tensor]:
         raise FileError(f"{where} is not a safetensors file: {str(error)[:200]}") from error
 
 
-def _tensor(content: bytes, begin: int, entry: dict[str, object]) -> Tensor:
-    dtype, shape, (first, last) = (entry[key] for key in ("dtype", "shape", "data_offsets"))  # type: ignore[misc]
-    kind = DTYPES[dtype]  # type: ignore[index]
+def _tensor(content: bytes, begin: int, entry: Mapping[str, Any]) -> Tensor:
+    kind, shape = DTYPES[entry["dtype"]], tuple(entry["shape"])
+    first, last = entry["data_offsets"]
     if last - first != math.prod(shape) * kind.itemsize or begin + last > len(content):
         raise ValueError("a tensor does not have the size of its bytes")
     # A copy, because the bytes of a file cannot be written to.

@@ -13,6 +13,7 @@ import html
 import quopri
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import PurePosixPath
 
 import numpy as np
@@ -23,7 +24,7 @@ from pacbound.data.sources import SourceFailed
 from pacbound.data.sources.npm import NpmPackage
 from pacbound.errors import DataError
 
-__all__ = ["ENTRY", "BYTES", "mail_text"]
+__all__ = ["BYTES", "ENTRY", "mail_text"]
 
 FILE = "spam-assassin.mails"
 GROUPS = {"easy-ham-1": 0, "easy-ham-2": 0, "hard-ham-1": 0, "spam-1": 1, "spam-2": 1}
@@ -67,10 +68,8 @@ def mail_text(mail: bytes) -> str:
     if way == "quoted-printable":
         body = quopri.decodestring(body)
     elif way == "base64":
-        try:
+        with suppress(binascii.Error):  # some spam is damaged; its text is what it is
             body = binascii.a2b_base64(body)
-        except binascii.Error:
-            pass  # some spam is damaged; its text is what it is
     text = f"{subject.group(1) if subject else ''}\n{_decoded(body)}"
     return " ".join(html.unescape(_INVISIBLE.sub(" ", text)).replace("\0", " ").split())
 
