@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Sequence
-from decimal import Decimal
 from types import FrameType
 from typing import Any
 
@@ -16,9 +15,8 @@ from numpy.typing import NDArray
 from pacbound.api import StochasticModule
 from pacbound.certificate.format import Certificate
 from pacbound.data import Dataset
-from pacbound.data.digests import example_digests
 from pacbound.errors import PacboundError
-from pacbound.priors.split import split_order
+from pacbound.priors.scaling import Scaling, set_aside
 from pacbound.recipes import Settings, recipe
 from pacbound.recipes.commands import GIVEN
 from pacbound.training.networks import network_inputs
@@ -34,8 +32,6 @@ except ImportError as error:
     ) from error
 
 __all__ = ["PacBayesClassifier"]
-
-FEWEST_TO_SCALE = 2  # examples needed for a standard deviation
 
 
 class PacBayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -124,8 +120,9 @@ class PacBayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise ValueError("PacBayesClassifier needs examples of two classes; these are 1 class")
         if not 0 <= self.scale_share < 1:
             raise ValueError(f"scale_share must be at least 0 and below 1, not {self.scale_share}")
-        aside, rest = _set_aside(X, labels, self.scale_share)
-        self.center_, self.scale_ = _statistics(X, aside)
+        aside, rest = set_aside(X, labels, self.scale_share)
+        scaling = Scaling.of(X[aside], X.shape[1])
+        self.center_, self.scale_ = scaling.center, scaling.scale
         try:
             self._fit(rest, self._seen(X[rest]), labels[rest], len(aside))
         except PacboundError as error:
@@ -193,8 +190,7 @@ class PacBayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _seen(self, X: NDArray[np.float64]) -> NDArray[np.float32]:
         """The network's inputs for examples: a map that does not depend on any counted example."""
-        seen: NDArray[np.float32] = np.arcsinh((X - self.center_) / self.scale_).astype(np.float32)
-        return seen
+        return Scaling(self.center_, self.scale_)(X)
 
     @torch.inference_mode()
     def _logits(self, X: Any) -> NDArray[np.float64]:
@@ -228,28 +224,3 @@ def _candidates_of_search() -> int:
             return len(results.get("params", []))
         frame = frame.f_back
     return 0
-
-
-def _set_aside(
-    X: NDArray[np.float64], labels: NDArray[Any], share: float
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The indices of the examples to scale by, and of the others, in an order set by content.
-
-    The order of the rows has no effect, so nobody can try orders until one is lucky.
-    """
-    aside = int(Decimal(repr(float(share))) * len(X))
-    if aside < FEWEST_TO_SCALE:
-        aside = 0
-    order = split_order(example_digests(X, labels.astype(np.int64)), 0)
-    return order[:aside], order[aside:]
-
-
-def _statistics(
-    X: NDArray[np.float64], aside: NDArray[np.intp]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Mean and standard deviation of every column over some examples; 1 for constant columns."""
-    if not len(aside):
-        return np.zeros(X.shape[1]), np.ones(X.shape[1])
-    deviation = X[aside].std(0)
-    constant = deviation <= 1e-12 * np.abs(X[aside]).max(0)  # only rounding is left
-    return X[aside].mean(0), np.where(constant, 1.0, deviation)

@@ -16,8 +16,9 @@ import pacbound
 from pacbound.certificate import checker
 from pacbound.data import Dataset
 from pacbound.networks.digests import tensors_digest
+from pacbound.priors.scaling import set_aside
 from pacbound.priors.split import split_of
-from pacbound.sklearn import PacBayesClassifier, _set_aside
+from pacbound.sklearn import PacBayesClassifier
 
 FAST: dict[str, Any] = {"epochs": 5, "batch": 20, "learning_rate": 0.1}
 
@@ -58,7 +59,7 @@ def test_predictions_make_the_certificates_errors(fitted: PacBayesClassifier) ->
     """On the counted examples; a near tie counts as an error, and may yet be right."""
     X, y = blobs()
     labels = np.searchsorted(fitted.classes_, y)
-    _, rest = _set_aside(X, labels, fitted.scale_share)
+    _, rest = set_aside(X, labels, fitted.scale_share)
     rest = rest[split_of(fitted._settings, seen_by(fitted, X[rest], labels[rest])).counted]
     certificate = fitted.certificate_
     assert certificate is not None
@@ -84,7 +85,7 @@ def test_the_inputs_map_does_not_depend_on_counted_examples(
     estimator = PacBayesClassifier(**FAST, scale_share=share, prior_fraction=fraction)
     first = clone(estimator).fit(X, y)
     labels = np.searchsorted(first.classes_, y)
-    aside, rest = _set_aside(X, labels, share)
+    aside, rest = set_aside(X, labels, share)
     data = seen_by(first, X[rest], labels[rest])
     split = split_of(first._settings, data)
     counted = rest[split.counted]
@@ -94,7 +95,7 @@ def test_the_inputs_map_does_not_depend_on_counted_examples(
     if len(aside):
         orders[len(rest)] = np.concatenate([split.learned, split.counted])
     else:  # both orders are of all examples: the second is asked for on what is in the first
-        monkeypatch.setattr("pacbound.sklearn._set_aside", lambda *_: (aside, rest))
+        monkeypatch.setattr("pacbound.sklearn.set_aside", lambda *_: (aside, rest))
         orders = {len(X): np.concatenate([split.learned, split.counted])}
     for module in ("pacbound.sklearn", "pacbound.priors.split"):
         monkeypatch.setattr(f"{module}.split_order", lambda digests, _: orders[len(digests)])
@@ -124,13 +125,13 @@ def test_the_order_of_rows_has_no_influence() -> None:
     assert len(found) == 1
 
 
-def test_who_is_set_aside_is_a_share_of_all() -> None:
+def test_who_isset_aside_is_a_share_of_all() -> None:
     for n in (1, 2, 19, 20, 100, 569):
         X = np.arange(n, dtype=float)[:, None]
-        aside, rest = _set_aside(X, np.zeros(n), 0.1)
+        aside, rest = set_aside(X, np.zeros(n), 0.1)
         assert sorted([*aside, *rest]) == list(range(n))
         assert len(aside) == (n // 10 if n >= 20 else 0)
-    assert not len(_set_aside(X, np.zeros(n), 0)[0])
+    assert not len(set_aside(X, np.zeros(n), 0)[0])
 
 
 def test_a_deviation_of_zero_scales_nothing() -> None:

@@ -12,6 +12,7 @@ from pacbound_cli.certify import certify
 from pacbound_cli.data import data
 from pacbound_cli.errors import OneLineErrors
 from pacbound_cli.explain import explain
+from pacbound_cli.features import features
 from pacbound_cli.plot import plot
 from pacbound_cli.predict import predict
 from pacbound_cli.recipes import recipes
@@ -58,6 +59,7 @@ for command in (
     table,
     recipes,
     data,
+    features,
 ):
     cli.add_command(command)
 

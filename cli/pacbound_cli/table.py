@@ -23,7 +23,7 @@ PLAYING = ("seeds", "first_seed", "steps")  # options for bandits
 @click.option("--network", multiple=True, help="Only this network (lenet-5, …); may be repeated.")
 @click.option("--objective", multiple=True, help="Only this objective: pinsker, catoni or ours.")
 @click.option("--posterior", multiple=True, help="Only this posterior: diag, k-diag, k-linear, …")
-@click.option("--problem", multiple=True, help="Bandits: mushroom, statlog, …")
+@click.option("--problem", multiple=True, help="Bandits: mushroom, statlog, …; keel: wdbc, …")
 @click.option("--agent", multiple=True, help="Bandits: greedy, diag, k-linear, linear, …")
 @click.option(
     "--set", "overrides", multiple=True, metavar="KEY=VALUE", help="A setting for every cell."
@@ -63,7 +63,7 @@ def table(
 ) -> None:
     """Run the missing cells of the table NAME and print it.
 
-    NAME is pac-bayes, vi, bandit or bandit-untuned.
+    NAME is pac-bayes, vi, bandit, bandit-untuned or keel.
 
     Each cell has a folder, named by its settings. The same command resumes what was stopped, by
     Ctrl-C or a crash, and skips finished cells. It may run several times at once. Exit code 1: a
@@ -77,6 +77,7 @@ def table(
       pacbound table pac-bayes --network lenet-5 --posterior diag --set epochs=2 --weights 500
       pacbound table vi --network lenet-5 --workers 2
       pacbound table bandit --workers 2 --publish results/bandit
+      pacbound table keel --publish results/keel
       pacbound table bandit-untuned --problem statlog --agent diag --agent k-linear --seeds 5
     """
     from pacbound.experiments.tables import table_named

@@ -29,7 +29,8 @@ def register(entry: Entry) -> None:
 
 def _entries(folder: ModuleType) -> Iterator[Any]:
     for name in sorted(module.name for module in pkgutil.iter_modules(folder.__path__)):
-        yield importlib.import_module(f"{folder.__name__}.{name}").ENTRY
+        module = importlib.import_module(f"{folder.__name__}.{name}")
+        yield from getattr(module, "ENTRIES", None) or (module.ENTRY,)
 
 
 def find(name: str) -> Entry:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -16,8 +17,12 @@ from pacbound.data.digests import (
     example_digests,
 )
 from pacbound.errors import DataError
+from pacbound.printable import recordable
 
-__all__ = ["Dataset", "as_floats"]
+__all__ = ["LONGEST_ORIGIN", "Dataset", "as_floats", "origin_flaw"]
+
+LONGEST_ORIGIN = 200  # characters, as in SPEC.md
+_DIGEST = re.compile("[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +42,7 @@ class Dataset:
     origin: str = ""  # the name or path it was loaded from
     extractor_sha256: str = ""  # of the frozen extractor whose features the inputs are
     extractor_origin: str = ""  # what that extractor was trained on, as declared
+    groups: tuple[str, ...] = ()  # of the training examples, for claims about each group; or none
 
     def __post_init__(self) -> None:
         self._check("training", self.train_inputs, self.train_labels)
@@ -49,6 +55,19 @@ class Dataset:
                     f"data set '{self.name}': test inputs have shape {self.test_inputs.shape[1:]}, "
                     f"training inputs {self.input_shape}; give both the same shape"
                 )
+
+        if self.groups and len(self.groups) != self.m:
+            raise DataError(
+                f"data set '{self.name}': {len(self.groups)} groups for {self.m} training examples"
+            )
+        if bool(self.extractor_sha256) != bool(self.extractor_origin):
+            raise DataError(
+                f"data set '{self.name}': give the extractor's digest and its origin, or neither"
+            )
+        if self.extractor_sha256 and not _DIGEST.fullmatch(self.extractor_sha256):
+            raise DataError(f"data set '{self.name}': the extractor's digest is not a SHA-256")
+        if flaw := origin_flaw(self.extractor_origin):
+            raise DataError(f"data set '{self.name}': the extractor's origin {flaw}")
 
     def _check(self, part: str, inputs: NDArray[Any], labels: NDArray[np.int64]) -> None:
         where = f"data set '{self.name}', {part} examples"
@@ -75,7 +94,8 @@ class Dataset:
     def part(self, places: NDArray[np.int64]) -> Dataset:
         """The data set with a subset of the training examples and the same test examples."""
         inputs, labels = self.train_inputs[places], self.train_labels[places]
-        return replace(self, train_inputs=inputs, train_labels=labels)
+        groups = tuple(self.groups[place] for place in places.tolist()) if self.groups else ()
+        return replace(self, train_inputs=inputs, train_labels=labels, groups=groups)
 
     @property
     def input_shape(self) -> tuple[int, ...]:
@@ -110,3 +130,12 @@ def as_floats(inputs: NDArray[Any]) -> NDArray[np.float32]:
     if inputs.dtype == np.float32:
         return inputs
     raise DataError(f"inputs are {inputs.dtype}; give uint8 or float32")
+
+
+def origin_flaw(origin: str) -> str:
+    """Why a certificate cannot name this origin of an extractor; empty if it can."""
+    if len(origin) > LONGEST_ORIGIN:
+        return f"has {len(origin)} characters; give at most {LONGEST_ORIGIN}"
+    if origin != recordable(origin):
+        return "has control characters or curly quotation marks; a certificate has neither"
+    return ""

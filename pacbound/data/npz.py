@@ -7,6 +7,7 @@ import math
 import zipfile
 import zlib
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
 
@@ -18,7 +19,10 @@ from pacbound.data.dataset import Dataset
 from pacbound.errors import DataError, FileError
 from pacbound.memory import ensure_memory
 
-__all__ = ["UNREADABLE", "read_all_arrays", "read_arrays", "read_npz"]
+__all__ = ["EXTRACTOR", "UNREADABLE", "read_all_arrays", "read_arrays", "read_npz"]
+
+EXTRACTOR = ("extractor_sha256", "extractor_origin")
+"""The fields of a data set that say which frozen extractor made its inputs."""
 
 UNREADABLE = (
     *(OSError, ValueError, EOFError, KeyError, RuntimeError, MemoryError),
@@ -28,11 +32,24 @@ UNREADABLE = (
 
 
 def read_npz(path: Path) -> Dataset:
-    """The data set in the file: x (m, …), y (m,) and optionally x_test, y_test."""
-    arrays = read_arrays(path, ("x", "y"), ("x_test", "y_test"))
+    """The data set in the file: x (m, …), y (m,) and optionally x_test, y_test.
+
+    A file of `pacbound features` also says which extractor made its inputs.
+    """
+    arrays = read_arrays(path, ("x", "y"), ("x_test", "y_test", *EXTRACTOR))
     if ("x_test" in arrays) != ("y_test" in arrays):
         raise DataError(f"{path} has only one of x_test and y_test; give both, or neither")
-    return dataset_of(path.stem, arrays, where=str(path))
+    digest, origin = (_text(path, key, arrays.get(key)) for key in EXTRACTOR)
+    read = dataset_of(path.stem, arrays, where=str(path))
+    return replace(read, extractor_sha256=digest, extractor_origin=origin)
+
+
+def _text(path: Path, key: str, array: NDArray[Any] | None) -> str:
+    if array is None:
+        return ""
+    if array.dtype.kind != "U" or array.ndim:
+        raise DataError(f"{path}: {key} is not a text; make the file with pacbound features")
+    return str(array)
 
 
 def read_arrays(

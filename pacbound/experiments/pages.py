@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pacbound.experiments.bandit.page import tuned_table, untuned_table
+from pacbound.experiments.keel.page import keel_summary, keel_table
 from pacbound.experiments.learned.page import learned_table
 from pacbound.experiments.pac_bayes.page import commands_table, results_table
 from pacbound.experiments.pac_bayes.recipes_page import recipes_table, settings_table
@@ -49,6 +50,8 @@ TABLES = (
     PageTable("docs/variational-inference.md", "results/vi", evaluations_table),
     PageTable("docs/recipes.md", "certificates", recipes_table, "recipes"),
     PageTable("docs/recipes.md", "pacbound/recipes", settings_table, "settings"),
+    PageTable("docs/keel.md", "results/keel", keel_summary, "summary"),
+    PageTable("docs/keel.md", "results/keel", keel_table, "table"),
     PageTable("docs/simulation.md", "results/simulation", simulation_table),
 )
 

@@ -1,4 +1,4 @@
-"""The SHA-256 digest of named tensors, as defined in SPEC.md."""
+"""The SHA-256 digests of named tensors, as defined in SPEC.md, and of whole modules."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Mapping
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from pacbound.data.digests import shape_text
 
-__all__ = ["tensors_digest"]
+__all__ = ["module_digest", "tensors_digest"]
 
 DTYPES = {
     torch.bool: "bool",
@@ -49,3 +49,20 @@ def tensors_digest(tensors: Mapping[str, Tensor]) -> str:
         array = plain.numpy()
         digest.update(np.ascontiguousarray(array, array.dtype.newbyteorder("<")).data)
     return digest.hexdigest()
+
+
+def module_digest(module: nn.Module) -> str:
+    """The digest of a module's layers, their options, and every parameter and buffer.
+
+    It does not cover the code of `forward`, nor plain attributes that `extra_repr` does not show.
+
+    Example:
+        >>> same = [nn.Linear(2, 1), nn.Linear(2, 1)]
+        >>> same[1].load_state_dict(same[0].state_dict())
+        <All keys matched successfully>
+        >>> module_digest(same[0]) == module_digest(same[1])
+        True
+    """
+    tensors = dict([*module.named_parameters(), *module.named_buffers()])
+    text = f"pacbound-module/1\n{module!r}\n{tensors_digest(tensors)}\n"
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -168,16 +168,18 @@ def read_costs(path: Path) -> Costs:
 
 
 def read_groups(source: str, data: str) -> tuple[str, ...]:
-    """The group of each training example: an array in a .npy file, or a column of a CSV file.
+    """The group of each training example: an array in a NumPy file, or a column of a CSV file.
 
     Arguments:
-        source: The .npy file, FILE.csv:COLUMN, or the name of a column of the data.
+        source: The .npy file, FILE.npz:ARRAY, FILE.csv:COLUMN, or a column of the data.
         data: The CSV file of the data, if the groups are a column of it.
     """
-    if source.endswith(".npy"):
+    archive, colon, name = source.rpartition(".npz:")
+    if source.endswith(".npy") or colon:
         try:
-            values = np.load(source, allow_pickle=False)
-        except (OSError, ValueError) as error:
+            values = np.load(f"{archive}.npz" if colon else source, allow_pickle=False)
+            values = values[name] if colon else values
+        except (OSError, ValueError, KeyError) as error:
             raise FileError(f"cannot read the groups in {source}: {error}") from error
         if values.ndim != 1 or values.dtype.kind not in "iubU":
             raise SettingError(

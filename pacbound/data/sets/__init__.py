@@ -1,1 +1,1 @@
-"""The named data sets, one file each. Every file here that defines `ENTRY` is listed."""
+"""The named data sets, one file each: it defines `ENTRY`, or `ENTRIES` for a family of them."""

@@ -1,7 +1,7 @@
 """Read compressed files and selected members of package archives into memory.
 
-Nothing is unpacked to disk, and members are selected by exact name. So a hostile archive cannot
-write to a path or run code.
+Nothing is unpacked to disk, and members are selected by exact name, or by their folder: a name that
+ends with "/" selects every file below it. So a hostile archive cannot write to a path or run code.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import subprocess
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from lzma import LZMAError
 from pathlib import Path
 from typing import IO, Protocol, cast
@@ -82,7 +82,7 @@ def read_members(archive: Path, names: Sequence[str]) -> dict[str, bytes]:
     except _DAMAGED_ARCHIVE as error:
         raise SourceFailed(f"{archive.name} is damaged: {error}") from error
     for name in names:
-        if name not in found:
+        if name not in found and not (_is_folder(name) and _below(name, found)):
             raise SourceFailed(f"{archive.name} has no file {name}")
     return found
 
@@ -103,14 +103,26 @@ def read_tarball(stream: Readable, names: Sequence[str], where: str) -> dict[str
     return found
 
 
+def _is_folder(name: str) -> bool:
+    return name.endswith("/")
+
+
+def _below(folder: str, names: Iterable[str]) -> list[str]:
+    return [name for name in names if name.startswith(folder) and not _is_folder(name)]
+
+
 def _from_zip(stream: IO[bytes], names: Sequence[str]) -> dict[str, bytes]:
     with zipfile.ZipFile(stream) as archive:
-        present = set(archive.namelist())
-        found = {}
-        for name in names:
-            if name in present:
-                with archive.open(name) as member:
-                    found[name] = _read_bounded(member, name)
+        present = archive.namelist()
+        wanted = {name for name in names if name in present and not _is_folder(name)}
+        for folder in filter(_is_folder, names):
+            wanted |= set(_below(folder, present))
+        found: dict[str, bytes] = {}
+        left = LARGEST_FILE  # for the files of all folders together
+        for name in sorted(wanted):
+            with archive.open(name) as member:
+                found[name] = _read_bounded(member, name, LARGEST_FILE if name in names else left)
+            left -= 0 if name in names else len(found[name])
         return found
 
 
@@ -121,23 +133,25 @@ def _from_tar(stream: IO[bytes], names: Sequence[str]) -> dict[str, bytes]:
 
 def _chosen(archive: tarfile.TarFile, names: Sequence[str]) -> dict[str, bytes]:
     found: dict[str, bytes] = {}
+    folders, left = tuple(filter(_is_folder, names)), LARGEST_FILE
     for number, entry in enumerate(archive):
         if number >= MOST_MEMBERS:
             raise SourceFailed(f"the archive has more than {MOST_MEMBERS} members")
         name = entry.name.removeprefix("./")
         # Links are never followed: only plain files have content.
-        if name in names and entry.isreg():
+        if (name in names or name.startswith(folders)) and entry.isreg():
             member = archive.extractfile(entry)
             assert member is not None  # a regular file always has content
-            found[name] = _read_bounded(member, name)
-            if len(found) == len(names):
+            found[name] = _read_bounded(member, name, LARGEST_FILE if name in names else left)
+            left -= 0 if name in names else len(found[name])
+            if not folders and len(found) == len(names):
                 break
     return found
 
 
-def _read_bounded(member: Readable, name: str) -> bytes:
-    content = member.read(LARGEST_FILE + 1)
-    if len(content) > LARGEST_FILE:
+def _read_bounded(member: Readable, name: str, most: int = LARGEST_FILE) -> bytes:
+    content = member.read(most + 1)
+    if len(content) > most:
         raise SourceFailed(f"{name} is too large to be the data")
     return content
 

@@ -15,6 +15,7 @@ TABLES = {  # a module, imported on request, and the name of the table in it
     "vi": ("pacbound.experiments.vi.table", "TABLE"),
     "bandit": ("pacbound.experiments.bandit.table", "TUNED_TABLE"),
     "bandit-untuned": ("pacbound.experiments.bandit.table", "UNTUNED_TABLE"),
+    "keel": ("pacbound.experiments.keel.table", "TABLE"),
 }
 
 

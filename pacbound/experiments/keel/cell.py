@@ -1,0 +1,225 @@
+"""A cell of the table: choose a network, train once, and certify three predictors."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from pacbound.certificate.checker import verify
+from pacbound.certificate.format import Certificate
+from pacbound.errors import PacboundError, ResultError
+from pacbound.experiments.keel.choosing import CANDIDATES, FRACTION, choose
+from pacbound.experiments.tables.cell import Measured, Progress, Report, Verdict
+from pacbound.experiments.tables.trained import modified
+from pacbound.files import write_whole
+
+if TYPE_CHECKING:
+    from pacbound.data import Dataset
+    from pacbound.data.sources import Progress as FetchProgress
+
+__all__ = ["DELTA", "PREDICTORS", "RESULT", "SCALED_BY", "KeelCell", "read_result", "scaled"]
+
+RESULT = "result.json"
+PREDICTORS = ("fixed", "draw", "gibbs")
+DELTA = "0.035"
+SCALED_BY = 0.1  # the share of examples that only scales the columns
+CHOOSING, TRAINING, CERTIFYING = "choosing", "training", "certifying"
+FIELDS = ("table", "delta", "draws", "certificates", "plain", "chosen", "seconds")
+
+
+@dataclass(frozen=True)
+class KeelCell:
+    """One table."""
+
+    table: str
+    delta: str = DELTA
+    draws: int = 200_000  # of the Gibbs certificate
+
+    scratch: ClassVar[tuple[str, ...]] = ()
+
+    @property
+    def name(self) -> str:
+        """The name of the folder and of the published result."""
+        return self.table
+
+    @property
+    def kind(self) -> str:
+        """Every table has its own pace."""
+        return self.table
+
+    @cached_property
+    def digest(self) -> str:
+        """The digest of everything that determines the result."""
+        parts = [self.table, self.delta, self.draws, SCALED_BY, FRACTION, CANDIDATES]
+        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+    @property
+    def data(self) -> str:
+        """The name of the data set."""
+        return f"keel-{self.table}"
+
+    def fetch(self, progress: FetchProgress) -> None:
+        """Load the table once. One download brings all of them."""
+        from pacbound.data import load
+
+        load(self.data, progress)
+
+    def work(self) -> Mapping[str, float]:
+        """The candidates, one training, and the certificates."""
+        return {CHOOSING: 1.0, TRAINING: 1.0, CERTIFYING: 1.0}
+
+    # In the child process -------------------------------------------------------------------
+
+    def run(self, folder: Path, threads: int, report: Report) -> None:
+        """Everything from the beginning: the largest table takes some minutes."""
+        from pacbound.api import StochasticModule
+
+        clocks = [time.monotonic()]
+        data = scaled(self.data)
+        chosen = choose(
+            data,
+            threads,
+            lambda done, total: report(Progress(CHOOSING, done / total, f"{done}/{total}")),
+        )
+        clocks.append(time.monotonic())
+        report(Progress(TRAINING, 0.0))
+        net = StochasticModule(chosen.settings)
+        net.fit(data, progress=False)
+        clocks.append(time.monotonic())
+        certificates = {}
+        for number, predictor in enumerate(PREDICTORS):
+            report(Progress(CERTIFYING, number / len(PREDICTORS), predictor))
+            certificates[predictor] = net.certify(
+                data,
+                self.delta,
+                predictor=predictor,
+                draws=self.draws,
+                copies=copies_of(data),
+                command="pacbound table keel",
+            )
+        clocks.append(time.monotonic())
+        centre = certificates["fixed"].claims[0]
+        assert centre.errors is not None
+        plain = plain_limit(centre.errors, centre.m, self.delta)
+        took = zip(self.work(), clocks, clocks[1:], strict=False)
+        record = {
+            "table": self.table,
+            "delta": self.delta,
+            "draws": self.draws,
+            "certificates": {
+                name: json.loads(certificate.to_json())
+                for name, certificate in certificates.items()
+            },
+            "plain": plain,
+            "chosen": {
+                "hidden": list(chosen.settings.hidden),
+                "validation_errors": list(chosen.errors),
+                "validation_examples": chosen.examples,
+            },
+            "seconds": {stage: round(end - start, 1) for stage, start, end in took},
+        }
+        text = json.dumps(record, indent=1, ensure_ascii=False)
+        write_whole(folder / RESULT, lambda stream: stream.write(text.encode()))
+
+    def probe(self, threads: int) -> Mapping[str, float]:
+        """Seconds by stage, from the size of the table: 20 000 rows take about four minutes."""
+        from pacbound.data import catalogue
+
+        rows = catalogue()[self.data].m
+        return {CHOOSING: 1 + rows / 130, TRAINING: 0.2 + rows / 500, CERTIFYING: 3 + rows / 500}
+
+    # From the files -------------------------------------------------------------------------
+
+    def finished(self, folder: Path) -> Verdict:
+        """The result must be complete, of this table, and its certificates must verify."""
+        if not (folder / RESULT).exists():
+            return Verdict(False)
+        try:
+            record = read_result(folder / RESULT)
+        except PacboundError as error:
+            return Verdict(False, str(error))
+        if (record["table"], record["delta"], record["draws"]) != (
+            self.table,
+            self.delta,
+            self.draws,
+        ):
+            return Verdict(False, "its result is of another table")
+        return Verdict(True)
+
+    def progress(self, folder: Path) -> Progress | None:
+        """An unfinished cell starts again."""
+        return None
+
+    def measured(self, folder: Path) -> list[Measured]:
+        """The duration of every stage."""
+        path = folder / RESULT
+        if not path.exists():
+            return []
+        try:
+            seconds = read_result(path)["seconds"]
+        except PacboundError:
+            return []
+        return [Measured(stage, 1.0, seconds[stage], modified(path)) for stage in self.work()]
+
+
+def scaled(name: str) -> Dataset:
+    """A table with its columns scaled by a tenth of the examples, and without these."""
+    import numpy as np
+
+    from pacbound.data import load
+    from pacbound.priors.scaling import Scaling, set_aside
+
+    raw = load(name)
+    inputs = raw.train_inputs.astype(np.float64)
+    aside, rest = set_aside(inputs, raw.train_labels, SCALED_BY)
+    scaling = Scaling.of(inputs[aside], inputs.shape[1])
+    return replace(
+        raw.part(rest),
+        name=f"{name}, scaled by {len(aside)} others",
+        train_inputs=scaling(inputs[rest]),
+    )
+
+
+def copies_of(data: Dataset) -> str:
+    """Rows of few numbers are often equal: more than 1 % are declared to be independent."""
+    from pacbound.data.copies import ALLOWED_PERCENT
+
+    return "independent" if 100 * data.duplicates > ALLOWED_PERCENT * data.m else "counted"
+
+
+def plain_limit(errors: int, examples: int, delta: str) -> float:
+    """What one line of scipy gives: the Clopper–Pearson limit of the same centre."""
+    from scipy.stats import beta
+
+    if errors == examples:
+        return 1.0
+    return float(beta.ppf(1 - float(delta), errors + 1, examples - errors))
+
+
+def read_result(path: Path) -> dict[str, Any]:
+    """A stored result; PacboundError if something is missing or a certificate does not verify."""
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+        missing = [name for name in FIELDS if name not in record]
+        if missing or set(record["certificates"]) != set(PREDICTORS):
+            raise ResultError(f"{path} is not a complete result")
+        float(record["plain"])
+        parsed = {
+            name: json.dumps(certificate, ensure_ascii=False).encode()
+            for name, certificate in record["certificates"].items()
+        }
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ResultError(f"{path} is not a complete result") from error
+    for name, content in parsed.items():
+        verdict = verify(content)
+        if not verdict.accepted:
+            raise ResultError(f"{path}: its certificate {name} does not verify: {verdict.reason}")
+        record["certificates"][name] = Certificate.from_json(content)
+    assert isinstance(record, dict)
+    return record
