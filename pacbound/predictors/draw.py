@@ -74,10 +74,8 @@ def observe(at: Situation) -> Observed:
     problem.plain.load_state_dict(found.weights)
     variances, evidence = drawn(found.groups, tensors_digest(found.weights), problem.variances)
     at.sampler.report("counting errors", 0, 1)
-    judged = judge(problem.plain, at.train)
-    claims = counted_claims(
-        at.claims, at.shares.claims, at.train[1].numpy(), judged.wrong, judged.possible
-    )
+    judged = judge(problem.plain, at.train, at.answer_above)
+    claims = counted_claims(at.claims, at.shares.claims, at.train[1].numpy(), judged)
     held_out = None
     if at.test is not None:
         held_out = errors_of(problem.plain, at.test), len(at.test[1])
