@@ -155,7 +155,7 @@ def certify_fixed(
         )
     else:
         _refuse_data(data_name, part, label, calibration_part)
-        if groups.endswith(".npy") or ".csv:" in groups:
+        if groups.endswith(".npy") or ".csv:" in groups or ".npz:" in groups:
             from pacbound.predictors.claims import read_groups
 
             options["groups"] = read_groups(groups, "")

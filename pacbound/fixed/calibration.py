@@ -43,11 +43,11 @@ def calibrated_threshold(
             f"{shared or len(other.labels)} of the {len(other.labels)} calibration examples are "
             "among the counted ones: a threshold must be chosen without these"
         )
-    low, _ = other.outputs.confidence_range()
+    _, high = other.outputs.confidence_range()
     where = f"the {len(other.labels)} calibration examples"
     wrong = other.outputs.judged(other.labels).wrong
     digest = data_digest(other.contents.digests(other.labels), other.classes.count)
-    return chosen_threshold(low, wrong, wished.error, where), {
+    return chosen_threshold(high, wrong, wished.error, where), {
         "answer_above": f"auto:{wished.error}",
         "calibration": f"{other.name}: {len(other.labels)} examples, sha256 {digest}",
     }

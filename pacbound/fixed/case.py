@@ -46,6 +46,8 @@ class Contents:
     def digests(self, labels: NDArray[np.int64]) -> ExampleDigests:
         """The digests of the examples (SPEC.md, "Examples")."""
         if self.ids is not None:
+            if len(self.ids) != len(labels):
+                raise DataError(f"{len(self.ids)} ids are given for {len(labels)} examples")
             return id_digests(self.ids, labels)
         if self.inputs is not None:
             return example_digests(self.inputs, labels)

@@ -49,11 +49,11 @@ def _csv(path: Path) -> tuple[Columns, int]:
     repeated = sorted({name for name in header if header.count(name) > 1})
     if repeated:
         raise DataError(f"{path}: two columns are named '{repeated[0]:.40}'")
-    for number, row in enumerate(rows):
-        if len(row) != len(header):
-            raise DataError(
-                f"{path}, row {number + 2}: {len(row)} cells under a header of {len(header)}"
-            )
+    if set(map(len, rows)) != {len(header)}:
+        number, row = next((i, row) for i, row in enumerate(rows) if len(row) != len(header))
+        raise DataError(
+            f"{path}, row {number + 2}: {len(row)} cells under a header of {len(header)}"
+        )
     return dict(zip(header, map(list, zip(*rows, strict=True)), strict=True)), 2
 
 

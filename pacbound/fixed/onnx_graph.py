@@ -17,6 +17,8 @@ from pacbound.errors import FileError, MissingDependency, ModuleError
 __all__ = ["onnx_function"]
 
 Graph = Callable[[NDArray[Any]], Sequence[Any]]
+OUTSIDE = b"\x0a\x08location\x12"  # the entry of a tensor that is kept in another file
+FOLDER = "session.model_external_initializers_file_folder_path"  # a setting of onnxruntime
 TYPES = {
     "tensor(float)": np.float32,
     "tensor(double)": np.float64,
@@ -35,6 +37,11 @@ def onnx_function(path: Path) -> tuple[Callable[[NDArray[Any]], NDArray[Any]], d
         raise MissingDependency("an ONNX graph needs a package: pip install 'pacbound[onnx]'")
     if not path.is_file():
         raise FileError(f"no file {path}")
+    if OUTSIDE in path.read_bytes():  # the file's digest would not cover them
+        raise ModuleError(
+            f"{path} keeps its weights in another file: save them in one file, as "
+            "torch.onnx.export(…, external_data=False) does"
+        )
     package = importlib.import_module(name)
     try:
         graph, dtype, batch = loaders[name](package, path)
@@ -59,8 +66,10 @@ def onnx_function(path: Path) -> tuple[Callable[[NDArray[Any]], NDArray[Any]], d
 def _by_runtime(package: Any, path: Path) -> tuple[Graph, Any, int]:
     options = package.SessionOptions()
     options.log_severity_level = 4  # errors are raised, and reported here
-    content = path.read_bytes()  # as bytes, it cannot refer to weights in other files
-    session = package.InferenceSession(content, options, providers=["CPUExecutionProvider"])
+    options.add_session_config_entry(FOLDER, "/nonexistent")  # where weights outside would be
+    session = package.InferenceSession(
+        path.read_bytes(), options, providers=["CPUExecutionProvider"]
+    )
     _ensure_one(path, [each.name for each in session.get_inputs()])
     (given,) = session.get_inputs()
     dtype = TYPES.get(given.type)
@@ -72,8 +81,6 @@ def _by_runtime(package: Any, path: Path) -> tuple[Graph, Any, int]:
 def _by_reference(package: Any, path: Path) -> tuple[Graph, Any, int]:
     model = package.load_model_from_string(path.read_bytes())
     package.checker.check_model(model)
-    if any(each.data_location == each.EXTERNAL for each in model.graph.initializer):
-        raise ModuleError(f"{path} keeps its weights in another file: save them in one file")
     filled = {each.name for each in model.graph.initializer}
     given = [each for each in model.graph.input if each.name not in filled]
     _ensure_one(path, [each.name for each in given])

@@ -120,7 +120,7 @@ def _outputs(
 def _numbers(cells: Any, name: str, first: int) -> NDArray[np.float64]:
     """A column as numbers."""
     try:
-        return np.asarray(cells, np.float64)
+        return np.fromiter(map(float, cells), np.float64, len(cells))
     except (TypeError, ValueError):
         for number, cell in enumerate(cells):
             try:

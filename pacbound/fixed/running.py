@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib
+import io
 import pickle
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -74,20 +75,37 @@ def run_estimator(estimator: Any, inputs: Any, file: Path | None) -> Ran:
     return Ran(values, "estimator", digest, listed, decided, {package: str(version)})
 
 
-def _pickle_digest(estimator: Any) -> str:
-    """The digest of the estimator's pickle, after one round trip.
+class _Canonical(pickle.Pickler):
+    """Pickles equal estimators to equal bytes.
 
-    A pickle also depends on which equal objects are the same object. After a round trip it no
-    longer changes, so that an estimator and its copy from a file have one digest.
+    An ordinary pickle also depends on which equal parts are one object, on the order in which an
+    array is stored, and on the padding between its fields. These differ between an estimator and
+    its copy from a file.
     """
+
+    def __init__(self, stream: io.BytesIO) -> None:
+        super().__init__(stream, 4)
+        self.fast = True  # write every part in full
+
+    def reducer_override(self, part: Any) -> Any:
+        if not isinstance(part, np.ndarray) or part.dtype.hasobject:
+            return NotImplemented
+        if part.dtype.names:
+            return tuple, ([part[name] for name in part.dtype.names],)
+        return tuple, ([part.dtype.str, part.shape, part.tobytes()],)
+
+
+def _pickle_digest(estimator: Any) -> str:
+    """The digest of the estimator's pickle, the same for its copies from files."""
+    stream = io.BytesIO()
     try:
-        content = pickle.dumps(pickle.loads(pickle.dumps(estimator, 4)), 4)
+        _Canonical(stream).dump(estimator)
     except Exception as error:  # user code may raise anything
         raise ModuleError(
             f"{type(estimator).__name__} cannot be pickled ({_words(error)}): give the file in "
             "which it is kept with file="
         ) from error
-    return hashlib.sha256(content).hexdigest()
+    return hashlib.sha256(stream.getvalue()).hexdigest()
 
 
 def run_module(module: nn.Module, inputs: NDArray[Any]) -> Ran:

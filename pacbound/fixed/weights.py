@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from pacbound.errors import CheckpointError
 from pacbound.training.tensor_file import read_tensors
 
-__all__ = ["load_weights"]
+__all__ = ["load_weights", "read_weights"]
 
 NESTED = ("state_dict", "model_state_dict", "model")  # where training scripts put the state dict
 SHOWN = 3  # tensors named in an error message
@@ -22,9 +22,7 @@ def load_weights(module: nn.Module, path: Path) -> None:
 
     The file is read without running code.
     """
-    state = _state_dict(read_tensors(path, "state dict: save it with torch.save(net.state_dict())"))
-    if state is None:
-        raise CheckpointError(f"{path} holds no state dict: save one with net.state_dict()")
+    state = read_weights(path)
     own = module.state_dict()
     wrong = [
         *_named("missing", [f"{name} {_shape(own[name])}" for name in own if name not in state]),
@@ -52,6 +50,14 @@ def load_weights(module: nn.Module, path: Path) -> None:
     if wrong:
         raise CheckpointError(f"{path} does not fit the module: {'; '.join(wrong)}")
     module.load_state_dict(state)
+
+
+def read_weights(path: Path) -> Mapping[str, Tensor]:
+    """The state dict in a file of `torch.save`, alone or among other things."""
+    state = _state_dict(read_tensors(path, "state dict of torch.save(net.state_dict(), …)"))
+    if state is None:
+        raise CheckpointError(f"{path} holds no state dict: save one with net.state_dict()")
+    return state
 
 
 def _state_dict(content: Any) -> Mapping[str, Tensor] | None:

@@ -61,20 +61,20 @@ def _between(text: str, what: str) -> Decimal:
 
 
 def chosen_threshold(
-    low: NDArray[np.float64], wrong: NDArray[np.bool_], error: Decimal, where: str
+    high: NDArray[np.float64], wrong: NDArray[np.bool_], error: Decimal, where: str
 ) -> str:
     """The lowest threshold with at most this error among the answered examples.
 
     Arguments:
-        low: The lowest confidence of each example that rounding allows, (n,).
+        high: The highest confidence of each example that rounding allows, (n,).
         wrong: Which examples are errors, (n,).
         where: The examples, for the error message.
     """
-    order = np.argsort(-low, kind="stable")
-    sorted_low, errors = low[order], np.cumsum(wrong[order])
-    units = np.clip(np.ceil(low * 10**PLACES), 1, 10**PLACES - 1).astype(np.int64)
-    candidates = np.unique(np.append(units, 1))  # ascending
-    answered = np.searchsorted(-sorted_low, -candidates / 10**PLACES, side="left")
+    order = np.argsort(-high, kind="stable")
+    falling, errors = -high[order], np.cumsum(wrong[order])
+    units = np.clip(np.ceil(high * 10**PLACES), 1, 10**PLACES - 1).astype(np.int64)
+    candidates = np.unique(np.append(units, 1))
+    answered = np.searchsorted(falling, -candidates / 10**PLACES, side="left")
     for unit, count in zip(candidates.tolist(), answered.tolist(), strict=True):
         if count and int(errors[count - 1]) <= error * count:
             return format(Decimal(unit).scaleb(-PLACES), "f")
@@ -113,5 +113,5 @@ def prior_threshold(
     )
     where = f"the {count} examples of the prior's part"
     return chosen_threshold(
-        outputs.confidence_range()[0], outputs.judged(labels).wrong, request.error, where
+        outputs.confidence_range()[1], outputs.judged(labels).wrong, request.error, where
     )
