@@ -63,12 +63,13 @@ def run_callable(function: Callable[[Any], Any], inputs: Any, file: Path | None)
 def run_estimator(estimator: Any, inputs: Any, file: Path | None) -> Ran:
     """A fitted scikit-learn classifier, by its probabilities if it has them."""
     what = type(estimator).__name__
+    # First: trees of nearest neighbours count how often they are used.
+    digest = _pickle_digest(estimator) if file is None else file_digest(file)
     names = getattr(estimator, "classes_", None)
     decided = _in_parts(estimator.predict, inputs, what)
     values = decided
     if hasattr(estimator, "predict_proba") and names is not None:
         values = _in_parts(estimator.predict_proba, inputs, what)
-    digest = _pickle_digest(estimator) if file is None else file_digest(file)
     package = type(estimator).__module__.partition(".")[0]
     version = getattr(importlib.import_module(package), "__version__", "")
     listed = None if names is None else list(names)

@@ -160,7 +160,7 @@ def test_a_stochastic_module_is_not_fixed(tiny_data: Dataset) -> None:
 ESTIMATORS = {
     "logistic": LogisticRegression(),
     "forest": RandomForestClassifier(10, random_state=0),
-    "pipeline": make_pipeline(StandardScaler(), KNeighborsClassifier(5)),
+    "pipeline": make_pipeline(StandardScaler(), LogisticRegression()),
     "without probabilities": LinearSVC(),
 }
 
@@ -186,6 +186,14 @@ def test_an_estimator_and_its_copies(estimator: Any) -> None:
     changed = copy.deepcopy(estimator).fit(X[1:201], Y[1:201])
     assert pacbound.certify_fixed(changed, HELD_OUT).model.sha256 != certificate.model.sha256
     assert "scikit" in certificate.made.software or "sklearn" in certificate.made.software
+
+
+def test_an_estimator_that_counts_its_uses_is_known_as_it_is_loaded() -> None:
+    kept = pickle.dumps(KNeighborsClassifier(4).fit(X[:200], Y[:200]))
+    first, second = (
+        pacbound.certify_fixed(pickle.loads(kept), HELD_OUT).model.sha256 for _ in range(2)
+    )
+    assert first == second
 
 
 def test_an_estimator_with_names_and_a_table() -> None:
