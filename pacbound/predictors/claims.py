@@ -98,16 +98,12 @@ class ExampleCosts:
     @classmethod
     def of(cls, name: str, costs: Sequence[Any]) -> ExampleCosts:
         """Costs given as numbers or texts; SettingError if one is not from 0 to 1."""
-        units = []
-        for place, cost in enumerate(costs):
-            try:
-                value = Decimal(str(cost))
-            except InvalidOperation:
-                value = Decimal("nan")
-            if not (value.is_finite() and 0 <= value <= 1):
-                raise SettingError(f"the cost of example {place + 1} is {cost!r:.40}: give 0 to 1")
-            units.append(math.ceil(value.scaleb(EXAMPLE_DECIMALS)))
-        return cls(name, np.array(units, np.int64))
+        texts = [str(cost).strip() for cost in costs]
+        table = {text: _units(text) for text in set(texts)}
+        odd = next((place for place, text in enumerate(texts) if table[text] is None), None)
+        if odd is not None:
+            raise SettingError(f"the cost of example {odd + 1} is '{texts[odd]:.40}': give 0 to 1")
+        return cls(name, np.array([table[text] for text in texts], np.int64))
 
     @property
     def unit(self) -> int:
@@ -117,11 +113,23 @@ class ExampleCosts:
     @property
     def decimals(self) -> list[Decimal]:
         """The costs, as decimals."""
-        return [Decimal(units).scaleb(-EXAMPLE_DECIMALS) for units in self.units.tolist()]
+        listed = self.units.tolist()
+        table = {units: Decimal(units).scaleb(-EXAMPLE_DECIMALS) for units in set(listed)}
+        return [table[units] for units in listed]
 
     def lost(self, judged: Judged, labels: NDArray[np.int64]) -> NDArray[np.int64]:
         """The units lost on each example; a near tie, whose cost may be another, costs 1."""
         return np.where(judged.tied, self.unit, self.units)
+
+
+def _units(text: str) -> int | None:
+    """A cost in units, rounded up; None if it is not a number from 0 to 1."""
+    try:
+        value = Decimal(text)
+    except InvalidOperation:
+        return None
+    inside = value.is_finite() and 0 <= value <= 1
+    return math.ceil(value.scaleb(EXAMPLE_DECIMALS)) if inside else None
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ import pytest
 
 import pacbound
 from pacbound.certificate.format import Claim
+from pacbound.errors import SettingError
 
 REPETITIONS = int(os.environ.get("PACBOUND_COVERAGE", "60"))
 M, DELTA, KINDS = 150, 0.2, 12
@@ -92,7 +93,11 @@ def test_all_claims_hold_together(
             options["example_costs"] = MATRIX[labels, GUESS[kinds]]
         if name == "every claim":
             options["groups"] = GROUPS[kinds].tolist()
-        certificate = pacbound.certify_fixed(TABLE[kinds], labels, DELTA, **options)
+        try:
+            certificate = pacbound.certify_fixed(TABLE[kinds], labels, DELTA, **options)
+        except SettingError:
+            assert name.endswith("others")  # no threshold was good enough: no certificate
+            continue
         answered = float(certificate.model.answer_above or 0) < SURE
         false = [c for c in certificate.claims if float(c.bound) < truth(c, answered)]
         violated += bool(false)

@@ -144,7 +144,7 @@ LEARNED = {
 
 
 @pytest.mark.parametrize("predictor", ["draw", "fixed"])
-@pytest.mark.parametrize("above", ["0.6", "auto:0.2"])
+@pytest.mark.parametrize("above", ["0.6", "auto:0.02"])
 def test_a_network_that_abstains(
     tiny_settings: Settings, tiny_data: Dataset, tmp_path: Path, predictor: str, above: str
 ) -> None:
