@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pacbound.api import load as load
     from pacbound.api import stochastic as stochastic
     from pacbound.certificate.format import Certificate as Certificate
+    from pacbound.fixed.certifying import certify_fixed as certify_fixed
     from pacbound.training.progress import Callback as Callback
     from pacbound.verification import verify as verify
 
@@ -31,6 +32,7 @@ _PLACES = {
     "Certificate": "pacbound.certificate.format",
     "StochasticModule": "pacbound.api",
     "certify": "pacbound.api",
+    "certify_fixed": "pacbound.fixed.certifying",
     "load": "pacbound.api",
     "stochastic": "pacbound.api",
     "verify": "pacbound.verification",
@@ -43,6 +45,7 @@ __all__ = [
     "StochasticModule",
     "__version__",
     "certify",
+    "certify_fixed",
     "load",
     "stochastic",
     "verify",

@@ -30,9 +30,10 @@ from pacbound.predict.predictor import Predictor
 from pacbound.predictors.applied import Applied, predictions
 from pacbound.predictors.budget import parse_delta
 from pacbound.predictors.chunks import Sampler
-from pacbound.predictors.claims import Costs, Wanted
+from pacbound.predictors.claims import Costs, Wanted, claims_named
 from pacbound.predictors.export import draw_certified
 from pacbound.predictors.issuing import Request, issue
+from pacbound.predictors.threshold import parse_threshold
 from pacbound.priors import kind_of
 from pacbound.priors.choices import prior_choices
 from pacbound.priors.declared import Elsewhere, Initialised
@@ -374,9 +375,10 @@ class StochasticModule(nn.Module):
         delta: float | str | Decimal = 0.035,
         *,
         predictor: str = "gibbs",
-        claims: Sequence[str] = ("overall",),
+        claims: Sequence[str] | None = None,
         groups: Sequence[object] = (),
         costs: Costs | Sequence[Sequence[float]] | None = None,
+        answer_above: float | str | None = None,
         candidates: int = 1,
         looks: int = 0,
         certificates: int = 1,
@@ -403,9 +405,13 @@ class StochasticModule(nn.Module):
             data: The training data, as given to `fit`.
             delta: The probability of being wrong.
             predictor: gibbs, draw, vote-gibbs, vote-tandem or fixed.
-            claims: Any of overall, per-class and predicted-class.
+            claims: Any of overall, answered, per-class and predicted-class; by default overall, or
+                answered if the predictor abstains.
             groups: The group of every example, to claim the error in each group.
             costs: A matrix of costs in [0, 1] by true and predicted class, to claim the mean cost.
+            answer_above: Abstain where the largest softmax is not above this threshold, which was
+                fixed without these examples; or "auto:0.01" for the lowest threshold whose error
+                among the answered of the prior's part is at most 1 %. For draw and fixed.
             candidates: The number of modules or priors listed before the first look at a result on
                 these examples, this one included.
             looks: Results on these examples that led to another module or prior.
@@ -438,7 +444,12 @@ class StochasticModule(nn.Module):
         request = Request(
             parse_delta(str(delta)),
             predictor=predictor,
-            wanted=Wanted(tuple(claims), tuple(map(str, groups)), costs),
+            wanted=Wanted(
+                claims_named(claims, bool(parse_threshold(answer_above))),
+                tuple(map(str, groups)),
+                costs,
+            ),
+            answer_above=str(answer_above or ""),
             inequality=inequality,
             inequality_seen=inequality_seen,
             candidates=candidates,

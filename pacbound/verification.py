@@ -42,16 +42,16 @@ def check_demands(
     verdict = check_file(path, max_risk, max_class_risk=max_class_risk)
     if not checkpoint or verdict.certificate is None or not verdict.accepted:
         return verdict
-    centre = verdict.certificate["model"].get("source") == "centre"
-    digest = model_digest(checkpoint, centre)
+    digest = model_digest(checkpoint, verdict.certificate["model"].get("source", ""))
     return check_file(path, max_risk, max_class_risk=max_class_risk, model_sha256=digest)
 
 
-def model_digest(path: str | os.PathLike[str], centre: bool = False) -> str:
+def model_digest(path: str | os.PathLike[str], source: str = "") -> str:
     """The value of `model.sha256` for a file: of a checkpoint's posterior, or of the file's bytes.
 
     Arguments:
-        centre: Use the centre of the checkpoint's learned prior instead of the posterior.
+        source: The source of a fixed predictor: the centre of the checkpoint's learned prior, the
+            tensors of a module's state dict, or a file of any other kind.
     """
     from pacbound.files import file_digest
 
@@ -61,14 +61,18 @@ def model_digest(path: str | os.PathLike[str], centre: bool = False) -> str:
     try:
         with open(path, "rb") as stream:
             is_archive = stream.read(2) == b"PK"  # as torch saves tensors
-        if not is_archive:
+        if not is_archive or source in ("estimator", "onnx", "predictions"):
             return file_digest(Path(path))
     except OSError as error:
         raise CertificateError(f"{path} cannot be read: {error.strerror}") from error
     from pacbound.networks.digests import tensors_digest
     from pacbound.training.checkpoints import Checkpoint
 
+    if source == "module":
+        from pacbound.fixed.weights import read_weights
+
+        return tensors_digest(read_weights(Path(path)))
     checkpoint = Checkpoint.load(Path(path))
-    if centre and checkpoint.learned_prior is not None:
+    if source == "centre" and checkpoint.learned_prior is not None:
         return checkpoint.learned_prior.sha256
     return tensors_digest(checkpoint.posterior)

@@ -21,7 +21,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"bounds"}),
     frozenset({"flows", "certificate"}),
     frozenset({"data", "posteriors", "networks", "recipes", "priors", "workers"}),
-    frozenset({"training", "predictors", "predict", "verification"}),
+    frozenset({"training", "predictors", "predict", "verification", "fixed"}),
     frozenset({"report"}),
     frozenset({"api", "sklearn"}),
     frozenset({"pacbound"}),

@@ -120,4 +120,7 @@ def test_sampled_and_counted_predictors_are_told_apart() -> None:
         assert predictor.sampled or predictor.factor == predictor.networks == 1
         assert predictor.options.startswith("--predictor ")
     assert [each.name for each in PREDICTORS.values() if each.is_default] == ["gibbs"]
-    assert [each.name for each in PREDICTORS.values() if each.exports_network] == ["draw"]
+    assert [each.name for each in PREDICTORS.values() if each.exports_network] == [
+        "draw",
+        "fixed",
+    ]

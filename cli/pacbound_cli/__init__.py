@@ -9,6 +9,7 @@ import click
 from pacbound import __version__
 from pacbound_cli.bandit import bandit
 from pacbound_cli.certify import certify
+from pacbound_cli.certify_fixed import certify_fixed
 from pacbound_cli.data import data
 from pacbound_cli.errors import OneLineErrors
 from pacbound_cli.explain import explain
@@ -47,6 +48,7 @@ def cli(debug: bool) -> None:
 for command in (
     train,
     certify,
+    certify_fixed,
     verify,
     explain,
     plot,

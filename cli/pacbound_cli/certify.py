@@ -14,7 +14,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pacbound_cli.options import device_option, json_option, scheduler_option, workers_option
+from pacbound_cli.options import (
+    claim_options,
+    device_option,
+    json_option,
+    ledger_options,
+    scheduler_option,
+    workers_option,
+)
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -23,7 +30,7 @@ if TYPE_CHECKING:
     from pacbound.predictors import Term
     from pacbound.predictors.chunks import Report
 
-__all__ = ["certify", "sampling_progress", "terms_table"]
+__all__ = ["certify", "names_in", "sampling_progress", "show_certificate", "terms_table"]
 
 
 @click.command()
@@ -52,27 +59,17 @@ __all__ = ["certify", "sampling_progress", "terms_table"]
 @click.option(
     "--export",
     type=click.Path(path_type=Path),
-    help="Write the drawn network: its state dict (.pt) or its graph (.onnx). NAME.inputs.json "
-    "beside it holds the fixed map for the inputs. Needs --predictor draw.",
+    help="Write the certified network: its state dict (.pt) or its graph (.onnx). NAME.inputs.json "
+    "beside it holds the fixed map for the inputs. Needs --predictor draw or fixed.",
 )
+@claim_options
 @click.option(
-    "--claims",
-    default="overall",
-    show_default=True,
-    help="The claims, separated by commas: overall, per-class (the error given the true class), "
-    "predicted-class (for draw or fixed).",
-)
-@click.option(
-    "--groups",
-    metavar="COLUMN|FILE.csv:COLUMN|FILE.npy",
+    "--answer-above",
+    metavar="X|auto:ERROR",
     default="",
-    help="Claim the error in each group of examples: a column of the data's CSV file, a column of "
-    "another one with a row for every example, or an array.",
-)
-@click.option(
-    "--cost",
-    type=click.Path(path_type=Path),
-    help="Claim the mean cost, given a CSV matrix with entries in [0, 1] and a row per true class.",
+    help="Abstain where the largest softmax is not above X, a threshold fixed without these "
+    "examples. auto:0.01 chooses the lowest one whose error among the answered examples of the "
+    "prior's part is at most 1 %. For draw and fixed.",
 )
 @click.option(
     "--inequality",
@@ -85,39 +82,7 @@ __all__ = ["certify", "sampling_progress", "terms_table"]
     is_flag=True,
     help="The inequality was chosen after both bounds were seen. Needs --candidates 2 or more.",
 )
-@click.option(
-    "--candidates",
-    type=click.IntRange(min=1),
-    default=1,
-    show_default=True,
-    help="The number of priors or networks listed before the first look at these examples.",
-)
-@click.option(
-    "--looks",
-    type=click.IntRange(min=0),
-    default=0,
-    show_default=True,
-    help="Results on these examples that led to a change of the prior. Each costs ln 2.",
-)
-@click.option(
-    "--certificates",
-    type=click.IntRange(min=1),
-    default=1,
-    show_default=True,
-    help="The number of certificates to choose from, declared before the first one was made.",
-)
-@click.option(
-    "--place",
-    type=click.IntRange(min=1),
-    help="The position of this certificate in order of making, if no number was declared.",
-)
-@click.option(
-    "--copies",
-    type=click.Choice(["counted", "independent"]),
-    default="counted",
-    show_default=True,
-    help="independent: declare that equal examples are independent draws.",
-)
+@ledger_options
 @click.option(
     "--draws",
     type=click.IntRange(min=1),
@@ -165,9 +130,10 @@ def certify(
     vote_by: str | None,
     replay_prior: bool,
     export: Path | None,
-    claims: str,
+    claims: str | None,
     groups: str,
     cost: Path | None,
+    answer_above: str,
     inequality: str,
     inequality_seen: bool,
     candidates: int,
@@ -199,6 +165,8 @@ def certify(
       pacbound certify mlp.pt --predictor draw --export net.pt
       pacbound certify mlp.pt --predictor vote --vote-by tandem
       pacbound certify mlp.pt --claims overall,per-class --groups region.npy --cost costs.csv
+      pacbound certify mlp.pt --predictor draw --answer-above auto:0.01
+      pacbound certify mlp.pt --predictor fixed --export net.pt
       pacbound certify mlp.pt --candidates 3 --looks 2 --certificates 4
       pacbound certify mine.pt --model mine:network
       pacbound certify mlp.pt --scheduler tcp://10.0.0.1:8786
@@ -225,7 +193,7 @@ def certify(
         raise click.UsageError("--vote-by is for --predictor vote")
     name = f"vote-{vote_by or 'gibbs'}" if predictor == "vote" else predictor
     if export is not None and not PREDICTORS[name].exports_network:
-        raise click.UsageError("--export writes one drawn network; it needs --predictor draw")
+        raise click.UsageError("--export writes one network; it needs --predictor draw or fixed")
     if not PREDICTORS[name].sampled:
         _refuse_sampling_options(ctx)
 
@@ -265,7 +233,8 @@ def certify(
                 data,
                 probability,
                 predictor=name,
-                claims=tuple(each.strip() for each in claims.split(",") if each.strip()),
+                claims=names_in(claims),
+                answer_above=answer_above,
                 groups=read_groups(groups, data_name or settings.data) if groups else (),
                 costs=read_costs(cost) if cost is not None else None,
                 candidates=candidates,
@@ -295,13 +264,20 @@ def certify(
     if as_json:
         click.echo(certificate.to_json(), nl=False)
     else:
-        _show(certificate, path)
+        show_certificate(certificate, path)
         if export is not None:
             click.echo(f"network written to {export}; its inputs: {'; '.join(steps)}")
     bound = certificate.risk_bound
     if max_risk is not None and bound > max_risk:
         click.echo(f"the bound {bound:.4f} is larger than --max-risk {max_risk}", err=True)
         raise click.exceptions.Exit(1)
+
+
+def names_in(claims: str | None) -> tuple[str, ...] | None:
+    """The names of claims in an option; None if it is not given."""
+    if claims is None:
+        return None
+    return tuple(each.strip() for each in claims.split(",") if each.strip())
 
 
 def _own_workers(device: str) -> int:
@@ -363,12 +339,13 @@ def terms_table(steps: Sequence[Term]) -> Table:
     return table
 
 
-def _show(certificate: Certificate, path: Path) -> None:
+def show_certificate(certificate: Certificate, path: Path) -> None:
     """The claims, every term of the first bound, and other bounds for comparison."""
     from rich.console import Console
     from rich.table import Table
 
     from pacbound.predictors import terms
+    from pacbound.report.explanation import is_vacuous
 
     console = Console()
     console.print(certificate.sentence, style="bold")
@@ -378,7 +355,9 @@ def _show(certificate: Certificate, path: Path) -> None:
         for column in ("examples", "observed", "at most"):
             claims.add_column(column, justify="right")
         for claim in certificate.claims:
-            name = claim.scope if claim.cost is None else f"{claim.scope}, cost “{claim.cost}”"
+            name = f"{claim.scope}, {claim.loss}".removesuffix(", zero-one")
+            if claim.cost is not None:
+                name = f"{claim.scope}, cost “{claim.cost}”"
             claims.add_row(name, str(claim.m), f"{claim.empirical:.3%}", _up(claim.bound))
         console.print(claims)
     others = Table("for comparison, not part of the claim")
@@ -393,6 +372,6 @@ def _show(certificate: Certificate, path: Path) -> None:
         console.print(others)
     if replay := certificate.made.prior.get("replay"):
         console.print(replay)
-    if certificate.risk_bound >= 1 - 1 / certificate.data.classes:
+    if is_vacuous(certificate):
         console.print("This bound is vacuous: it is no better than guessing.", style="yellow")
     console.print(f"written to {path}; check it with: pacbound verify {path}", soft_wrap=True)

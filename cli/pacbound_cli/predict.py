@@ -90,7 +90,8 @@ def predict(
 
     With --certificate, the predictor that the certificate covers is run: the one drawn network,
     the fixed centre, a fresh network for each input (gibbs), or for each input the vote of an odd
-    number of networks. The certificate is verified first and must match this checkpoint.
+    number of networks. The certificate is verified first and must match this checkpoint. Where the
+    predictor abstains there is no class: -1 in the file that -o writes.
 
     Checkpoint and data determine the networks: running it again gives the same figures.
 
@@ -227,12 +228,14 @@ def _conclude(
     if output is not None:
         save_classes(output, applied, examples.labels)
     seen = observed(certificate.claims, applied, examples.labels)
+    answered = applied.answered
     if as_json:
         result = {
             "data": examples.data,
             "split": examples.split,
             "examples": len(examples.labels),
-            "errors": int((applied.classes != examples.labels).sum()),
+            "answered": int(answered.sum()),
+            "errors": int((applied.classes != examples.labels)[answered].sum()),
             "predictor": applied.predictor,
             "networks": applied.networks,
             "covered": applied.words(),
@@ -267,15 +270,14 @@ def _show_applied(
     for column in ("errors", "observed", "certified"):
         table.add_column(column, justify="right")
     errors = int((applied.classes != examples.labels).sum())
-    if certificate.overall is None:
+    if certificate.overall is None and applied.answered.all():
         rate = f"{errors / len(examples.labels):.2%}"
         table.add_row("all", f"{errors} of {len(examples.labels)}", rate, "no claim")
     for each in seen:
         rate = f"{each.errors / each.examples:.2%}" if each.examples else "–"
         counts = f"{each.errors} of {each.examples}"
-        table.add_row(
-            each.claim.scope, counts, rate, f"at most {percent_up(float(each.claim.bound))} %"
-        )
+        what = "not answered" if each.claim.loss == "abstention" else each.claim.scope
+        table.add_row(what, counts, rate, f"at most {percent_up(float(each.claim.bound))} %")
     console.print(table)
     if examples.split == "train":
         console.print("These examples may have been used for training or for the certificate.")

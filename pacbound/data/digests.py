@@ -130,9 +130,10 @@ def _sortable(digests: ExampleDigests) -> NDArray[np.bytes_]:
 
 
 def _lines_digest(title: str, digests: ExampleDigests, texts: Sequence[str]) -> str:
-    pairs = zip(digests, texts, strict=True)
-    lines = sorted(f"{row.tobytes().hex()} {text}\n".encode() for row, text in pairs)
-    return hashlib.sha256(b"".join([f"{title}\n".encode(), *lines])).hexdigest()
+    digits = np.ascontiguousarray(digests).tobytes().hex()
+    rows = (digits[start : start + 64] for start in range(0, len(digits), 64))
+    lines = sorted(f"{row} {text}\n" for row, text in zip(rows, texts, strict=True))
+    return hashlib.sha256("".join([f"{title}\n", *lines]).encode()).hexdigest()
 
 
 def _plain(number: Decimal) -> str:

@@ -38,8 +38,17 @@ from pacbound.training.checkpoints import Checkpoint
 from pacbound.training.networks import network_inputs
 from pacbound.training.problem import Problem
 
-__all__ = ["VOTERS", "Applied", "Observed", "observed", "predictions", "save_classes"]
+__all__ = [
+    "ABSTAINS",
+    "VOTERS",
+    "Applied",
+    "Observed",
+    "observed",
+    "predictions",
+    "save_classes",
+]
 
+ABSTAINS = -1  # in place of a class
 VOTERS = 25  # networks of a vote, per input
 ROWS = 2000  # inputs at a time
 WEIGHTS = 2**24  # drawn at a time, when every input needs its own weights
@@ -49,10 +58,15 @@ WEIGHTS = 2**24  # drawn at a time, when every input needs its own weights
 class Applied:
     """The class of every input, given by the predictor of a certificate."""
 
-    classes: NDArray[np.int64]  # (n,)
+    classes: NDArray[np.int64]  # (n,); -1 where the predictor abstains
     predictor: str
     networks: int  # per input
     shares: NDArray[np.float64] | None  # in a vote: the share of networks for the class, (n,)
+
+    @property
+    def answered(self) -> NDArray[np.bool_]:
+        """Which inputs get a class; all, unless the predictor abstains."""
+        return np.not_equal(self.classes, ABSTAINS)
 
     def words(self) -> str:
         """Which predictor was used, and why the certificate covers it."""
@@ -94,7 +108,7 @@ def predictions(
     with torch.inference_mode():
         if not predictor.sampled:
             network = _one(certificate, checkpoint, problem)
-            classes = _in_parts(network, seen, report)
+            classes = _in_parts(network, seen, certificate.model.answer_above, report)
             return Applied(classes, certificate.predictor, 1, None)
         seed = derive("applied", *_digests(certificate), tensors_digest({"inputs": seen}))
         counts = _votes(problem.network, seen, certificate.data.classes, voters, seed, report)
@@ -127,8 +141,6 @@ def _refuse(certificate: Certificate) -> None:
             f"the certificate is of a fixed predictor (source: {model.source}) that no "
             "checkpoint contains: run that predictor itself"
         )
-    if model.answer_above:
-        raise SettingError("the certificate's predictor abstains, which cannot be run here yet")
 
 
 def _digests(certificate: Certificate) -> tuple[str, str, str]:
@@ -166,10 +178,18 @@ def _one(certificate: Certificate, checkpoint: Checkpoint, problem: Problem) -> 
     return problem.plain
 
 
-def _in_parts(network: nn.Module, inputs: Tensor, report: Report) -> NDArray[np.int64]:
+def _in_parts(
+    network: nn.Module, inputs: Tensor, answer_above: str, report: Report
+) -> NDArray[np.int64]:
+    """The classes of one network; `ABSTAINS` where its confidence is not above the threshold."""
     found = []
     for first in range(0, len(inputs), ROWS):
-        found.append(network(inputs[first : first + ROWS]).argmax(1))
+        logits = network(inputs[first : first + ROWS])
+        classes = logits.argmax(1)
+        if answer_above:
+            confident = logits.double().softmax(1).max(1).values > float(answer_above)
+            classes = classes.where(confident, ABSTAINS)
+        found.append(classes)
         report("predicting", min(first + ROWS, len(inputs)), len(inputs))
     return torch.cat(found).numpy()
 
@@ -235,20 +255,33 @@ class Observed:
 def observed(
     claims: Sequence[Claim], applied: Applied, labels: NDArray[np.int64]
 ) -> list[Observed]:
-    """The observed errors for each claim on errors; groups and costs are not known here."""
+    """The observed errors for each claim on errors, and the abstentions.
+
+    Groups and costs are not known here. Nor is the class of an input that is not answered: claims
+    on other inputs than the answered ones are left out for a predictor that abstains.
+    """
     if len(labels) != len(applied.classes):
         raise DataError(f"{len(labels)} labels are given for {len(applied.classes)} predictions")
-    wrong = applied.classes != labels
-    found = []
+    answered, found = applied.answered, []
     for claim in claims:
-        if claim.loss != "zero-one" or claim.subject not in (
-            "all",
-            "true-class",
-            "predicted-class",
-        ):
-            continue
-        members = np.ones(len(labels), bool)
-        if claim.class_ is not None:
-            members = (labels if claim.subject == "true-class" else applied.classes) == claim.class_
-        found.append(Observed(claim, int(members.sum()), int(wrong[members].sum())))
+        if claim.loss == "abstention":
+            found.append(Observed(claim, len(labels), int((~answered).sum())))
+        members = _members(claim, applied, labels)
+        if claim.loss == "zero-one" and members is not None:
+            wrong = int((applied.classes != labels)[members].sum())
+            found.append(Observed(claim, int(members.sum()), wrong))
     return found
+
+
+def _members(claim: Claim, applied: Applied, labels: NDArray[np.int64]) -> NDArray[np.bool_] | None:
+    """The inputs that a claim is about; None if that or their class is not known here."""
+    answered = applied.answered
+    if claim.subject == "answered":
+        return answered
+    if not answered.all():
+        return None
+    return {
+        "all": answered,
+        "true-class": labels == claim.class_,
+        "predicted-class": applied.classes == claim.class_,
+    }.get(claim.subject)

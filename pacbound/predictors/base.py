@@ -88,6 +88,7 @@ class Situation:
     limit: str
     device: str
     sampler: Sampler
+    answer_above: str = ""  # the threshold of the confidence; empty to answer always
 
 
 @dataclass(frozen=True)
@@ -153,7 +154,7 @@ class Predictor:
         held_out: Whether its errors on a test set can be counted.
         has_posterior: Whether it consists of networks of a posterior.
         needs_learned_prior: Whether it is part of a learned prior.
-        exports_network: Whether it is one network that can be written to a file.
+        exports_network: Whether it is one network, which can be written to a file and can abstain.
         is_default: Whether it is the default.
     """
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import csv
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
 from functools import cached_property
 from pathlib import Path
@@ -16,13 +17,26 @@ from numpy.typing import NDArray
 from pacbound.certificate.format import Claim
 from pacbound.data.digests import costs_digest
 from pacbound.errors import FileError, SettingError, unknown_name
+from pacbound.predictors.judging import Judged
 from pacbound.printable import recordable
 
-__all__ = ["CLAIMS", "Asked", "Costs", "Wanted", "asked", "read_costs", "read_groups"]
+__all__ = [
+    "CLAIMS",
+    "Asked",
+    "Costs",
+    "ExampleCosts",
+    "Wanted",
+    "asked",
+    "claims_named",
+    "read_costs",
+    "read_groups",
+]
 
-# The names of claims, and their subjects.
-CLAIMS = {"overall": "all", "per-class": "true-class", "predicted-class": "predicted-class"}
-DECIMALS = 6  # decimals of a cost
+# The names of claims. `answered` is two: the rate of abstention, and the error among the answered.
+CLAIMS = ("overall", "answered", "per-class", "predicted-class")
+DECIMALS = 6  # decimals of a cost in a matrix
+EXAMPLE_DECIMALS = 10  # decimals of a cost given by example; further ones are rounded up
+UNIT, EXAMPLE_UNIT = 1_000_000, 10_000_000_000  # a cost of 1 in units of the last decimal
 
 
 @dataclass(frozen=True)
@@ -51,6 +65,72 @@ class Costs:
         """The costs as integer multiples of `10**-DECIMALS`, so that sums are exact."""
         return np.array([[int(c.scaleb(DECIMALS)) for c in row] for row in self.matrix], np.int64)
 
+    @property
+    def unit(self) -> int:
+        """The units of a cost of 1."""
+        return UNIT
+
+    def lost(self, judged: Judged, labels: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The units lost on each example: the largest cost of a possible class, (n,).
+
+        If nothing is predicted, it is the largest cost of any class.
+        """
+        costs = np.zeros(len(labels), np.int64)
+        np.maximum.at(costs, judged.rows, self.units[labels[judged.rows], judged.classes])
+        nothing = np.bincount(judged.rows, minlength=len(labels)) == 0
+        costs[nothing] = self.units.max(1)[labels[nothing]]
+        return costs
+
+
+@dataclass(frozen=True, eq=False)
+class ExampleCosts:
+    """The cost of what the predictor did on each counted example, from 0 to 1.
+
+    Arguments:
+        units: Integer multiples of `10**-EXAMPLE_DECIMALS`, rounded up, (n,).
+        sha256: The digest of the costs of the examples.
+    """
+
+    name: str
+    units: NDArray[np.int64]
+    sha256: str = ""
+
+    @classmethod
+    def of(cls, name: str, costs: Sequence[Any]) -> ExampleCosts:
+        """Costs given as numbers or texts; SettingError if one is not from 0 to 1."""
+        texts = [str(cost).strip() for cost in costs]
+        table = {text: _units(text) for text in set(texts)}
+        odd = next((place for place, text in enumerate(texts) if table[text] is None), None)
+        if odd is not None:
+            raise SettingError(f"the cost of example {odd + 1} is '{texts[odd]:.40}': give 0 to 1")
+        return cls(name, np.array([table[text] for text in texts], np.int64))
+
+    @property
+    def unit(self) -> int:
+        """The units of a cost of 1."""
+        return EXAMPLE_UNIT
+
+    @property
+    def decimals(self) -> list[Decimal]:
+        """The costs, as decimals."""
+        listed = self.units.tolist()
+        table = {units: Decimal(units).scaleb(-EXAMPLE_DECIMALS) for units in set(listed)}
+        return [table[units] for units in listed]
+
+    def lost(self, judged: Judged, labels: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The units lost on each example; a near tie, whose cost may be another, costs 1."""
+        return np.where(judged.tied, self.unit, self.units)
+
+
+def _units(text: str) -> int | None:
+    """A cost in units, rounded up; None if it is not a number from 0 to 1."""
+    try:
+        value = Decimal(text)
+    except InvalidOperation:
+        return None
+    inside = value.is_finite() and 0 <= value <= 1
+    return math.ceil(value.scaleb(EXAMPLE_DECIMALS)) if inside else None
+
 
 @dataclass(frozen=True)
 class Wanted:
@@ -59,19 +139,24 @@ class Wanted:
     Arguments:
         claims: Names of `CLAIMS`.
         groups: The group of each training example, in the order of the data; empty for none.
-        costs: Adds a claim on the mean cost over all inputs.
+        costs: Adds a claim on the mean cost over all inputs, and over the answered ones if there is
+            a claim on these.
+        example_costs: The same, with a cost given for each example.
     """
 
     claims: tuple[str, ...] = ("overall",)
     groups: tuple[str, ...] = ()
     costs: Costs | None = None
+    example_costs: ExampleCosts | None = None
 
     def __post_init__(self) -> None:
         for name in self.claims:
             if name not in CLAIMS:
                 raise unknown_name("claim", name, CLAIMS)
-        if not (self.claims or self.groups or self.costs):
+        if not (self.claims or self.groups or self.costs or self.example_costs):
             raise SettingError("no claims are requested: give --claims, --groups or --cost")
+        if self.costs is not None and self.example_costs is not None:
+            raise SettingError("give costs as a matrix or for each example, not both")
         for group in set(self.groups):
             if not 1 <= len(group) <= 60 or not group.isprintable() or set(group) & set("“”"):
                 raise SettingError(
@@ -83,8 +168,8 @@ class Wanted:
 class Asked:
     """One claim before anything is counted.
 
-    `members` are the indices of its examples among the counted ones. For a predicted class they
-    depend on the predictor and are None.
+    `members` are the indices of its examples among the counted ones. For a predicted class and for
+    the answered examples they depend on the predictor and are None.
     """
 
     subject: str
@@ -93,12 +178,19 @@ class Asked:
     group: str | None = None
     costs: Costs | None = None
     members: NDArray[np.int64] | None = None
+    example_costs: ExampleCosts | None = None
+
+    @property
+    def inherits(self) -> bool:
+        """Whether it may get the share of δ of a claim that turns out to be about no example."""
+        return self.members is None or self.loss == "abstention"
 
     def draft(self, m: int, delta: Decimal, **counts: Any) -> Claim:
         """The claim with its counts; its figures are still 0."""
         zero = Decimal("0.0000000000")
-        cost = self.costs.name if self.costs is not None else None
-        digest = self.costs.sha256 if self.costs is not None else None
+        costs = self.costs or self.example_costs
+        cost = costs.name if costs is not None else None
+        digest = costs.sha256 if costs is not None else None
         return Claim(
             subject=self.subject,
             class_=self.class_,
@@ -126,31 +218,56 @@ def asked(
         groups: The groups of the counted examples; empty if no groups are wanted.
     """
     everyone = np.arange(len(labels))
+    weighed = [
+        Asked("all", "cost", costs=wanted.costs, example_costs=wanted.example_costs)
+        for _ in range(wanted.costs is not None or wanted.example_costs is not None)
+    ]
+    if wanted.costs is not None and len(wanted.costs.matrix) != classes:
+        raise SettingError(
+            f"the costs '{wanted.costs.name}' are for {len(wanted.costs.matrix)} classes; "
+            f"the data has {classes}"
+        )
     found = []
     if "overall" in wanted.claims:
         found.append(Asked("all", members=everyone))
-    if wanted.costs is not None:
-        if len(wanted.costs.matrix) != classes:
-            raise SettingError(
-                f"the costs '{wanted.costs.name}' are for {len(wanted.costs.matrix)} classes; "
-                f"the data has {classes}"
-            )
-        found.append(Asked("all", "cost", costs=wanted.costs, members=everyone))
+    if "answered" in wanted.claims:
+        found.append(Asked("all", "abstention", members=everyone))
+    found += [replace(each, members=everyone) for each in weighed]
+    if "answered" in wanted.claims:
+        found += [Asked("answered"), *(replace(each, subject="answered") for each in weighed)]
     if "per-class" in wanted.claims:
-        for class_ in np.unique(labels).tolist():
-            members = np.flatnonzero(labels == class_)
-            found.append(Asked("true-class", class_=class_, members=members))
+        for class_, members in _parts(labels):
+            found.append(Asked("true-class", class_=int(class_), members=members))
     if "predicted-class" in wanted.claims:
         found += [Asked("predicted-class", class_=class_) for class_ in range(classes)]
     if len(groups):
-        named = np.asarray(groups, dtype=object)
-        for group in sorted(set(groups)):
-            found.append(Asked("group", group=group, members=np.flatnonzero(named == group)))
+        for group, members in _parts(np.asarray(groups, dtype=str)):
+            found.append(Asked("group", group=str(group), members=members))
     if len(found) > 2001:
         raise SettingError(
             f"{len(found)} claims are more than the 2001 that a certificate may have"
         )
     return found
+
+
+def _parts(values: NDArray[Any]) -> list[tuple[Any, NDArray[np.int64]]]:
+    """The distinct values in ascending order, each with the places where it stands."""
+    distinct, numbers = np.unique(values, return_inverse=True)
+    order = np.argsort(numbers, kind="stable")
+    ends = np.cumsum(np.bincount(numbers))[:-1]
+    return list(zip(distinct.tolist(), np.split(order, ends), strict=True))
+
+
+def claims_named(names: Sequence[str] | None, abstains: bool) -> tuple[str, ...]:
+    """The requested claims; by default on the overall error, or on what is answered."""
+    if names is None:
+        return ("answered",) if abstains else ("overall",)
+    if abstains != ("answered" in names):
+        raise SettingError(
+            "a threshold of the confidence and the claim 'answered' need each other: give both, "
+            "or neither"
+        )
+    return tuple(names)
 
 
 def read_costs(path: Path) -> Costs:

@@ -104,7 +104,9 @@ def ensure_claimable(predictor: Predictor, claims: Sequence[Any]) -> None:
     """Refuse subjects and losses that a predictor does not support."""
     for claim in claims:
         if claim.subject not in predictor.subjects.get(claim.loss, ()):
-            what = "costs" if claim.loss == "cost" else f"the error given the {claim.subject}"
+            what = {"cost": "costs", "abstention": "abstention"}.get(
+                claim.loss, f"the error given the {claim.subject}"
+            )
             raise SettingError(
                 f"{what} cannot be claimed for {predictor.name}; for --predictor draw or fixed it "
                 "can"

@@ -10,66 +10,83 @@ from numpy.typing import NDArray
 
 from pacbound.certificate.format import Claim
 from pacbound.predictors.budget import ClaimShare
-from pacbound.predictors.claims import DECIMALS, Asked
+from pacbound.predictors.claims import Asked
+from pacbound.predictors.judging import Judged
 
 __all__ = ["counted_claims"]
 
-Booleans = NDArray[np.bool_]
+Places = NDArray[np.int64]
+# Whose members depend on the predictor, and which claims get the share of one without members.
+HEIRS = {"predicted-class": "predicted-class", "answered": "all"}
 
 
-def _members(asked: Asked, possible: Booleans) -> NDArray[np.int64]:
-    if asked.members is not None:
-        return asked.members
-    return np.flatnonzero(possible[:, asked.class_])
+def _members(claims: Sequence[Asked], judged: Judged) -> list[Places]:
+    """The counted examples that each claim is about."""
+    order = np.argsort(judged.classes, kind="stable")
+    ends = np.searchsorted(judged.classes[order], np.arange(judged.count + 1))
+    found = []
+    for asked in claims:
+        if asked.members is not None:
+            found.append(asked.members)
+        elif asked.class_ is not None:
+            chosen = order[ends[asked.class_] : ends[asked.class_ + 1]]
+            found.append(judged.rows[chosen])
+        else:
+            found.append(np.flatnonzero(judged.answered))
+    return found
 
 
-def _present(
-    claims: Sequence[Asked], shares: Sequence[ClaimShare], possible: Booleans
-) -> list[tuple[Asked, ClaimShare]]:
-    """The claims with at least one example, and their shares of δ.
+def _shares(
+    claims: Sequence[Asked], shares: Sequence[ClaimShare], members: Sequence[Places]
+) -> list[Decimal]:
+    """The share of δ of each claim; 0 for one without members, which is not made.
 
     A class that is never predicted has no claim. The other predicted classes get its share. For one
     predictor, the members of each predicted class are independent draws given which examples
-    belong to it, so the shares inside this family may depend on that.
+    belong to it, so the shares inside this family may depend on that. If nothing is answered, the
+    claim on the rate of abstention gets the share: its bound is 1 at any level.
     """
-    pairs = list(zip(claims, shares, strict=True))
-    found = [(asked, share) for asked, share in pairs if len(_members(asked, possible))]
-    left = [share.delta for asked, share in pairs if not len(_members(asked, possible))]
-    if not left:
-        return found
-    first = next(i for i, (asked, _) in enumerate(found) if asked.subject == "predicted-class")
-    with localcontext() as context:
-        context.prec = 60
-        more = ClaimShare(sum(left, found[first][1].delta), None)
-    found[first] = found[first][0], more
+    found = [share.delta for share in shares]
+    present = [bool(len(each)) for each in members]
+    for place, asked in enumerate(claims):
+        if present[place]:
+            continue
+        heir = next(
+            i
+            for i, other in enumerate(claims)
+            if present[i] and other.subject == HEIRS[asked.subject] and other.inherits
+        )
+        with localcontext() as context:
+            context.prec = 60
+            found[heir] += found[place]
+        found[place] = Decimal(0)
     return found
+
+
+def _counts(asked: Asked, members: Places, labels: Places, judged: Judged) -> dict[str, object]:
+    """The errors or the total cost among the members of a claim."""
+    if asked.loss == "abstention":
+        return {"errors": int(judged.abstained[members].sum())}
+    unclear = judged.unclear & (asked.subject == "answered")
+    if asked.loss != "cost":
+        return {"errors": int((judged.wrong | unclear)[members].sum())}
+    costs = asked.costs or asked.example_costs
+    assert costs is not None
+    lost = np.where(unclear, costs.unit, costs.lost(judged, labels))
+    return {"total": Decimal(int(lost[members].sum())) / costs.unit}
 
 
 def counted_claims(
     claims: Sequence[Asked],
     shares: Sequence[ClaimShare],
-    labels: NDArray[np.int64],
-    wrong: Booleans,
-    possible: Booleans,
+    labels: Places,
+    judged: Judged,
 ) -> tuple[Claim, ...]:
-    """The claims with their counts.
-
-    Arguments:
-        wrong: Which examples are not certainly right, (n,).
-        possible: The classes that each example may be predicted as, (n, classes). There are several
-            in a near tie, which counts as an error and as a member of every tied class.
-    """
-    drafts = []
-    for asked, share in _present(claims, shares, possible):
-        members = _members(asked, possible)
-        if asked.costs is None:
-            draft = asked.draft(len(members), share.delta, errors=int(wrong[members].sum()))
-        else:
-            costs = np.where(possible[members], asked.costs.units[labels[members]], 0).max(1)
-            # If nothing is predicted: the largest cost of any class.
-            nothing = ~possible[members].any(1)
-            costs[nothing] = asked.costs.units[labels[members][nothing]].max(1)
-            total = Decimal(int(costs.sum())).scaleb(-DECIMALS)
-            draft = asked.draft(len(members), share.delta, total=total)
-        drafts.append(draft)
-    return tuple(drafts)
+    """The claims with their counts; a claim about no example is not made."""
+    members = _members(claims, judged)
+    deltas = _shares(claims, shares, members)
+    return tuple(
+        asked.draft(len(own), delta, **_counts(asked, own, labels, judged))
+        for asked, own, delta in zip(claims, members, deltas, strict=True)
+        if len(own)
+    )

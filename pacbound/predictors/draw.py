@@ -76,10 +76,8 @@ def observe(at: Situation) -> Observed:
     digest = tensors_digest(values_of(problem.plain))
     variances, evidence = drawn(found.groups, digest, problem.variances)
     at.sampler.report("counting errors", 0, 1)
-    judged = judge(problem.plain, at.train)
-    claims = counted_claims(
-        at.claims, at.shares.claims, at.train[1].numpy(), judged.wrong, judged.possible
-    )
+    judged = judge(problem.plain, at.train, at.answer_above)
+    claims = counted_claims(at.claims, at.shares.claims, at.train[1].numpy(), judged)
     held_out = None
     if at.test is not None:
         held_out = errors_of(problem.plain, at.test), len(at.test[1])

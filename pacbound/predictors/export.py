@@ -1,4 +1,4 @@
-"""Write the drawn network to files that work without pacbound, and read them back.
+"""Write a certified network to files that work without pacbound, and read them back.
 
 `net.pt` is an ordinary state dict of float32 tensors, with the certificate's digest. `net.onnx`
 is the network, preceded by the linear part of the input map. `net.inputs.json` beside either file
@@ -28,6 +28,7 @@ from pacbound.files import ensure_writable, write_whole
 from pacbound.networks.digests import tensors_digest
 from pacbound.networks.input_map import InputMap
 from pacbound.networks.values import take_values, values_of
+from pacbound.predictors import Predictor, predictor_of
 from pacbound.predictors.drawing import draw_network
 from pacbound.predictors.issuing import posterior_of, seed_of
 from pacbound.recipes import Settings
@@ -83,6 +84,17 @@ def draw_certified(
     return problem.plain
 
 
+def _certified(
+    predictor: Predictor, checkpoint: Checkpoint, data: Dataset, module: nn.Module | None
+) -> nn.Module:
+    """The drawn network, or the centre of the learned prior."""
+    if predictor.has_posterior:
+        return draw_certified(checkpoint, data, module)
+    problem = posterior_of(checkpoint, data, allow_other_data=True, module=module)
+    take_values(problem.plain, problem.center)
+    return problem.plain
+
+
 def export_network(
     checkpoint_path: Path,
     data: Dataset,
@@ -90,17 +102,21 @@ def export_network(
     target: Path,
     module: nn.Module | None = None,
 ) -> list[str]:
-    """Draw the network again and write it; return the steps for raw inputs, in words.
+    """Make the network again and write it; return the steps for raw inputs, in words.
 
     Only the network that the certificate covers is written: its digest must agree.
     """
     ensure_exportable(target)
-    evidence = certificate.evidence
-    if evidence is None or evidence.weights_sha256 is None:
-        raise SettingError("only one drawn network can be exported: certify with --predictor draw")
-    network, settings = network_drawn(checkpoint_path, data, module)
+    predictor, evidence = predictor_of(certificate), certificate.evidence
+    if not predictor.exports_network:
+        raise SettingError(
+            "only one network can be exported: certify with --predictor draw or --predictor fixed"
+        )
+    checkpoint = Checkpoint.load(checkpoint_path)
+    settings, network = checkpoint.settings, _certified(predictor, checkpoint, data, module)
+    digest = certificate.model.sha256 if evidence is None else evidence.weights_sha256
     weights = {name: value.detach() for name, value in values_of(network).items()}
-    if tensors_digest(weights) != evidence.weights_sha256:
+    if tensors_digest(weights) != digest:
         raise CheckpointError(
             f"{checkpoint_path} and {data.name} do not give the certificate's network"
         )
@@ -111,12 +127,13 @@ def export_network(
     steps = _steps(settings, in_graph=target.suffix == ".onnx")
     description = {
         "format": FORMAT,
-        "weights_sha256": evidence.weights_sha256,
+        "weights_sha256": digest,
         "network": str(network),
         "input_shape": list(data.input_shape),
         "classes": data.classes,
         "inputs": steps,
         "settings": settings.to_mapping(),
+        "answer_above": certificate.model.answer_above,
         "claim": certificate.sentence,
     }
     content = (json.dumps(description, indent=1, ensure_ascii=False) + "\n").encode()

@@ -7,8 +7,8 @@ at most the Clopper–Pearson limit at level δ/(candidates · 2^looks · certif
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from decimal import Decimal
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,10 +25,21 @@ from pacbound.certificate.format import (
     Prior,
 )
 from pacbound.data.copies import ALLOWED_PERCENT
-from pacbound.data.digests import ExampleDigests, count_duplicates, data_digest, groups_digest
+from pacbound.data.digests import (
+    ExampleDigests,
+    count_duplicates,
+    data_digest,
+    example_costs_digest,
+    groups_digest,
+)
 from pacbound.errors import DataError
 from pacbound.predictors.base import Observed, Offer, Paid, Predictor, Situation, Term
+from pacbound.predictors.budget import divide
+from pacbound.predictors.claims import Wanted, asked
+from pacbound.predictors.concluding import conclude, new_ledger
+from pacbound.predictors.counting import counted_claims
 from pacbound.predictors.draw import DRAW
+from pacbound.predictors.judging import Judged
 from pacbound.predictors.waterfall import choices_cost, code_parts, shown, steps
 
 __all__ = ["FIXED", "bound", "fixed_certificate", "not_claimed", "observe", "offer", "terms"]
@@ -78,15 +89,13 @@ def offer(certificate: Certificate, claim: Claim, other: Predictor) -> Offer | N
 def observe(at: Situation) -> Observed:
     """Count the errors of the centre of a learned prior."""
     from pacbound.networks.values import take_values
-    from pacbound.predictors.counting import counted_claims
     from pacbound.predictors.risk import errors_of, judge
 
     plain = at.problem.plain
     take_values(plain, at.problem.center)
     at.sampler.report("counting errors", 0, 1)
-    judged = judge(plain, at.train)
-    labels = at.train[1].numpy()
-    claims = counted_claims(at.claims, at.shares.claims, labels, judged.wrong, judged.possible)
+    judged = judge(plain, at.train, at.answer_above)
+    claims = counted_claims(at.claims, at.shares.claims, at.train[1].numpy(), judged)
     held_out = None if at.test is None else (errors_of(plain, at.test), len(at.test[1]))
     at.sampler.report("counting errors", 1, 1)
     return Observed(claims, held_out=held_out, network=plain)
@@ -111,12 +120,13 @@ FIXED = Predictor(
     offer=offer,
     has_posterior=False,
     needs_learned_prior=True,
+    exports_network=True,
 )
 
 
 def fixed_certificate(
     labels: NDArray[np.int64],
-    predictions: NDArray[np.int64],
+    predictions: NDArray[np.int64] | Judged,
     classes: int,
     *,
     digests: ExampleDigests,
@@ -124,9 +134,10 @@ def fixed_certificate(
     source: str = "predictions",
     name: str = "predictions",
     delta: Decimal = Decimal("0.05"),
-    wanted: Any = None,
+    wanted: Wanted | None = None,
     ledger: Ledger | None = None,
     copies: str = "counted",
+    answer_above: str = "",
     test: tuple[int, int] | None = None,
     made: Made | None = None,
 ) -> Certificate:
@@ -135,13 +146,14 @@ def fixed_certificate(
     Arguments:
         labels: The true classes of all examples, from 0.
         predictions: The predicted classes; a negative number for no prediction, which counts as
-            an error.
+            an error. Or what was judged, if there are near ties or a threshold.
         digests: The digests of the examples (`pacbound.data.digests`).
         model_sha256: The digest of the predictor: of its file or its tensors.
         source: estimator, module, onnx or predictions.
-        wanted: A `pacbound.predictors.claims.Wanted`; the overall error by default.
+        wanted: The claims; the overall error by default.
         ledger: The trials; none by default.
         copies: counted, independent, or unknown if examples have neither content nor id.
+        answer_above: The threshold above which it answers; empty if it always answers.
         test: Errors and number of further examples, for information.
 
     Example:
@@ -152,20 +164,9 @@ def fixed_certificate(
         >>> str(c.overall.bound)
         '0.0295130497'
     """
-    from pacbound.predictors.budget import divide
-    from pacbound.predictors.claims import Wanted, asked
-    from pacbound.predictors.concluding import conclude, new_ledger
-    from pacbound.predictors.counting import counted_claims
-
     wanted = wanted or Wanted()
-    truth, given = np.asarray(labels, np.int64), np.asarray(predictions, np.int64)
-    if truth.ndim != 1 or truth.shape != given.shape or not len(truth):
-        raise DataError(
-            f"labels of shape {truth.shape} and predictions of shape {given.shape} do not match: "
-            "give one of each for every example"
-        )
-    if truth.min() < 0 or max(truth.max(), given.max()) >= classes:
-        raise DataError(f"labels and predictions must be classes from 0 to {classes - 1}")
+    truth = np.asarray(labels, np.int64)
+    judged = _judged(truth, predictions, classes)
     duplicates = 0 if copies == "unknown" else count_duplicates(digests)
     if copies == "counted" and 100 * duplicates > ALLOWED_PERCENT * len(truth):
         raise DataError(
@@ -175,15 +176,18 @@ def fixed_certificate(
     groups: Sequence[str] = wanted.groups
     if len(groups) not in (0, len(truth)):
         raise DataError(f"{len(groups)} groups are given for {len(truth)} examples")
+    if wanted.example_costs is not None:
+        costs = wanted.example_costs
+        if len(costs.units) != len(truth):
+            raise DataError(f"{len(costs.units)} costs are given for {len(truth)} examples")
+        sha256 = example_costs_digest(digests, costs.decimals)
+        wanted = replace(wanted, example_costs=replace(costs, sha256=sha256))
     claims = asked(wanted, truth, classes, groups)
     shares = divide(delta, len(claims), sampled=False, sampled_kl=False)
-    possible = given[:, None] == np.arange(classes)
     return conclude(
         FIXED,
         delta,
-        Observed(
-            counted_claims(claims, shares.claims, truth, truth != given, possible), held_out=test
-        ),
+        Observed(counted_claims(claims, shares.claims, truth, judged), held_out=test),
         Data(
             name=name,
             examples=len(truth),
@@ -194,8 +198,31 @@ def fixed_certificate(
             copies=copies,
             groups_sha256=groups_digest(digests, groups) if groups else "",
         ),
-        Model(source=source, sha256=model_sha256),
+        Model(source=source, sha256=model_sha256, answer_above=answer_above),
         Prior(kind="none"),
         ledger or new_ledger(),
         made=made,
     )
+
+
+def _judged(
+    truth: NDArray[np.int64], predictions: NDArray[np.int64] | Judged, classes: int
+) -> Judged:
+    """What was predicted, if it fits the labels."""
+    if isinstance(predictions, Judged):
+        shape, largest = predictions.wrong.shape, predictions.count - 1
+    else:
+        predictions = np.asarray(predictions, np.int64)
+        shape, largest = predictions.shape, int(predictions.max(initial=-1))
+    if truth.ndim != 1 or truth.shape != shape or not len(truth):
+        raise DataError(
+            f"labels of shape {truth.shape} and predictions of shape {shape} do not match: "
+            "give one of each for every example"
+        )
+    if truth.min() < 0 or max(int(truth.max()), largest) >= classes:
+        raise DataError(f"labels and predictions must be classes from 0 to {classes - 1}")
+    if not isinstance(predictions, Judged):
+        predictions = Judged.of_classes(predictions, truth, classes)
+    if not len(predictions.rows):
+        raise DataError("no example has a prediction: there is nothing to certify")
+    return predictions

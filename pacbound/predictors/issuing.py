@@ -41,7 +41,7 @@ from pacbound.predictors import PREDICTORS
 from pacbound.predictors.base import Predictor, Situation, factor_of
 from pacbound.predictors.budget import divide
 from pacbound.predictors.chunks import ALONE, Report, Sampler, silent
-from pacbound.predictors.claims import Wanted, asked
+from pacbound.predictors.claims import Wanted, asked, claims_named
 from pacbound.predictors.concluding import (
     conclude,
     ensure_claimable,
@@ -52,6 +52,7 @@ from pacbound.predictors.concluding import (
 )
 from pacbound.predictors.ledger import recipe_ledger
 from pacbound.predictors.risk import Examples
+from pacbound.predictors.threshold import parse_threshold, prior_threshold
 from pacbound.printable import recordable
 from pacbound.priors import kind_of
 from pacbound.priors.choices import prior_choices
@@ -96,6 +97,8 @@ class Request:
         replay_prior: Train a learned prior again and compare; `made.prior` records the result.
         device: The device on which the risk is sampled. The KL is computed on the CPU, in float64.
         command: The command to record.
+        answer_above: The threshold of a predictor that abstains, or `auto:ERROR` to choose it on
+            the prior's part.
     """
 
     delta: Decimal
@@ -117,6 +120,7 @@ class Request:
     replay_prior: bool = False
     device: str = "cpu"
     command: str = ""
+    answer_above: str = ""
 
     def __post_init__(self) -> None:
         for kind, name, valid in (
@@ -129,6 +133,7 @@ class Request:
                 raise unknown_name(kind, name, valid)
         ensure_inequality(PREDICTORS[self.predictor], self.inequality)
         ensure_seen_is_paid(self.inequality_seen, self.ledger((1, 0)))
+        claims_named(self.wanted.claims, bool(parse_threshold(self.answer_above)))
 
     def ledger(self, recipe: tuple[int, int]) -> Ledger:
         """The declared trials, including the recipe's own candidates and looks."""
@@ -188,7 +193,9 @@ def issue(
     training = train_command(settings, path)  # fails now, if at all, and not after sampling
     tried = recipe_ledger(settings, data.sha256)
     ledger = request.ledger((tried.candidates, tried.looks))
-    model = _model(predictor, checkpoint, problem, data)
+    wished = parse_threshold(request.answer_above)
+    threshold = prior_threshold(wished, checkpoint, problem, split, data)
+    model = replace(_model(predictor, checkpoint, problem, data), answer_above=threshold)
     train, test = _examples(settings, counted)
     gaussian = all(q.is_gaussian for _, q, _ in problem.network.posteriors(problem.center))
     with precise():
@@ -211,6 +218,7 @@ def issue(
         limit=request.limit,
         device=request.device,
         sampler=sampler,
+        answer_above=threshold,
     )
     observed = predictor.observe(situation)
     return conclude(
@@ -239,6 +247,7 @@ def issue(
             training_seconds,
             time.monotonic() - start,
             replay,
+            {"answer_above": request.answer_above} if wished.error is not None else {},
         ),
     )
 
@@ -426,6 +435,7 @@ def _made(
     training_seconds: float | None,
     seconds: float,
     replay: Replay | None,
+    further: dict[str, str],
 ) -> Made:
     learned, settings = checkpoint.learned_prior, checkpoint.settings
     times = {"certify": f"{seconds:.1f}"}
@@ -439,4 +449,4 @@ def _made(
         prior["replay"] = replay.words()
     made = new_made(command, training_command=training[:2000], times=times, prior=prior)
     software = {**made.software, "torch": str(torch.__version__), "numpy": np.__version__}
-    return replace(made, software=software, settings=setting_texts(settings))
+    return replace(made, software=software, settings={**setting_texts(settings), **further})

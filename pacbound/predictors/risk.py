@@ -21,19 +21,20 @@ from pacbound.networks.digests import tensors_digest
 from pacbound.networks.near_ties import TIE, is_error
 from pacbound.networks.stochastic import StochasticNetwork
 from pacbound.predictors.chunks import ALONE, Sampler
+from pacbound.predictors.judging import Judged, Outputs
 from pacbound.seeds import Noise, derive
 from pacbound.workers.engine import Chunk
 
 __all__ = [
     "BATCH",
     "Examples",
-    "Judged",
     "Loss",
     "errors_of",
     "is_error",
     "judge",
     "losses_per_example",
     "losses_per_weights",
+    "outputs_of",
     "possible_classes",
 ]
 
@@ -41,6 +42,7 @@ Examples: TypeAlias = tuple[Tensor, Tensor]  # inputs as the network sees them, 
 Histogram: TypeAlias = tuple[tuple[int, int], ...]  # (value, times)
 
 CHUNK = 2000  # examples that share one derived seed
+JUDGED = 20_000  # examples whose logits are in memory together
 WEIGHTS_CHUNK = 10  # draws of the weights that share one derived seed
 BATCH = 500  # examples on which one draw of the weights is evaluated
 COST_SCALE = 1000  # the mean cost of a batch is rounded up to a multiple of 1/1000
@@ -76,36 +78,24 @@ class Loss:
         return costs.where(possible_classes(logits), 0).max(1).values
 
 
-@dataclass(frozen=True)
-class Judged:
-    """The results of one network on every example.
-
-    A row that is certainly right has one possible class, its label: rounding cannot make it a
-    correct member of another predicted class.
-    """
-
-    wrong: NDArray[np.bool_]  # (n,)
-    possible: NDArray[np.bool_]  # (n, classes)
-
-    @classmethod
-    def of(cls, logits: Tensor, labels: Tensor) -> Judged:
-        wrong, possible = is_error(logits, labels), possible_classes(logits)
-        own = torch.nn.functional.one_hot(labels, logits.shape[1]).bool()
-        return cls(wrong.numpy(), torch.where(wrong[:, None], possible, own).numpy())
-
-
-def judge(network: nn.Module, examples: Examples) -> Judged:
-    """Evaluate a plain network, in float32, once on every example."""
-    inputs, labels = examples
-    parts = []
+def outputs_of(network: nn.Module, inputs: Tensor) -> Outputs:
+    """The logits of a plain network, in float32, once for every example."""
     with torch.inference_mode():
-        for first in range(0, len(labels), CHUNK):
-            part = slice(first, first + CHUNK)
-            parts.append(Judged.of(network(inputs[part]), labels[part]))
-    return Judged(
-        np.concatenate([part.wrong for part in parts]),
-        np.concatenate([part.possible for part in parts]),
-    )
+        parts = [
+            network(inputs[first : first + CHUNK]).numpy() for first in range(0, len(inputs), CHUNK)
+        ]
+    logits = np.concatenate(parts)
+    return Outputs(logits.shape[1], scores=logits)
+
+
+def judge(network: nn.Module, examples: Examples, answer_above: str = "") -> Judged:
+    """Evaluate a plain network once on every example."""
+    inputs, labels = examples
+    truth, judged = labels.numpy(), []
+    for first in range(0, len(labels), JUDGED):
+        part = slice(first, first + JUDGED)
+        judged.append(outputs_of(network, inputs[part]).judged(truth[part], answer_above))
+    return Judged.joined(judged)
 
 
 def errors_of(network: nn.Module, examples: Examples) -> int:

@@ -76,6 +76,7 @@ def put_files(folder: Path) -> None:
     contexts = generator.standard_normal((320, 4))
     best = (contexts @ generator.standard_normal((4, 3))).argmax(1)
     np.savez(folder / "bandit.npz", contexts=contexts, rewards=np.eye(3)[best])
+    put_predictions(folder)
     (folder / "package").mkdir()
     (folder / "package" / "module.py").write_text(FACTORY)
     weights = nn.Sequential(nn.Flatten(), nn.Linear(64, CLASSES)).state_dict()
@@ -84,6 +85,24 @@ def put_files(folder: Path) -> None:
     clone.mkdir(parents=True)
     shutil.copy(checker.__file__, clone / "checker.py")
     shutil.copy(checker.__file__, folder / "checker.py")
+
+
+def put_predictions(folder: Path) -> None:
+    """Classes by name, and probabilities of three classes in two files."""
+    generator = np.random.default_rng(8)
+    labels = generator.integers(0, 3, 800)
+    logits = generator.normal(size=(800, 3)) + 4 * np.eye(3)[labels]
+    table = np.exp(logits) / np.exp(logits).sum(1, keepdims=True)
+    animals, guesses = np.array(["cat", "dog", "owl"]), table.argmax(1)
+    rows = [f"a{k},{animals[labels[k]]},{animals[guesses[k]]},g{k % 2}" for k in range(800)]
+    header = "id,label,prediction,group"
+    (folder / "predictions.csv").write_text("\n".join([header, *rows]) + "\n")
+    lines = [
+        ",".join([f"a{k}", str(labels[k]), *(f"{p:.6f}" for p in table[k])]) for k in range(800)
+    ]
+    for name, part in (("probabilities", lines[:400]), ("calibration", lines[400:])):
+        text = "\n".join(["id,label,p_0,p_1,p_2", *part]) + "\n"
+        (folder / f"{name}.csv").write_text(text)
 
 
 def names() -> dict[str, Any]:

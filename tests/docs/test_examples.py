@@ -34,7 +34,7 @@ NOT_RUN = {
 # What makes a command quick: options that are added at its end, by the first pattern that fits.
 # What is given twice counts as it is given last.
 REDUCTIONS = {
-    r"certify .*--predictor draw": "",
+    r"certify .*--predictor (draw|fixed)": "",
     r"certify ": "--draws 1000 --weights 20 --samples 20",
     r"train .*(learned|--prior-fraction)": "--epochs 1 --set prior_epochs=1",
     r"train table ": "--epochs 2",
@@ -119,7 +119,7 @@ def test_examples_run(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     finally:
         catalogue.cache_clear()  # the next test may ask for the true data
         for name in set(sys.modules) - before:
-            if name in ("mine", "package", "package.module"):
+            if name in ("mine", "own", "package", "package.module"):
                 del sys.modules[name]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from decimal import Decimal
 from fractions import Fraction
 from itertools import product
@@ -18,10 +19,16 @@ from pacbound.certificate.format import Certificate
 from pacbound.data import Dataset
 from pacbound.errors import CertificateError, CheckpointError, SettingError
 from pacbound.predictors import PREDICTORS
-from pacbound.predictors.applied import VOTERS, observed, predictions
+from pacbound.predictors.applied import ABSTAINS, VOTERS, observed, predictions
 from pacbound.predictors.claims import Wanted
-from pacbound.predictors.export import network_drawn
+from pacbound.predictors.export import (
+    description_path,
+    export_network,
+    load_exported,
+    network_drawn,
+)
 from pacbound.predictors.issuing import Request, certify, posterior_of
+from pacbound.priors.split import split_of
 from pacbound.recipes import Settings, recipe
 from pacbound.seeds import Noise, derive
 from pacbound.training.checkpoints import Checkpoint
@@ -123,6 +130,104 @@ def test_the_centre_of_a_learned_prior(
     with torch.no_grad():
         expected = plain(network_inputs(settings, unseen(tiny_data))).argmax(1)
     assert applied.classes.tolist() == expected.tolist()
+
+
+LEARNED = {
+    "hidden": [8],
+    "epochs": 1,
+    "prior_epochs": 30,
+    "prior_learning_rate": 0.03,
+    "batch": 100,
+    "prior_batch": 50,
+    "hidden_bias": 0,
+}
+
+
+@pytest.mark.parametrize("predictor", ["draw", "fixed"])
+@pytest.mark.parametrize("above", ["0.6", "auto:0.02"])
+def test_a_network_that_abstains(
+    tiny_settings: Settings, tiny_data: Dataset, tmp_path: Path, predictor: str, above: str
+) -> None:
+    settings = recipe("mlp-600-learned", {"data": tiny_settings.data, **LEARNED})
+    path = tmp_path / "a.pt"
+    train(settings, tiny_data, path)
+    request = change(
+        REQUEST, predictor=predictor, answer_above=above, wanted=Wanted(("overall", "answered"))
+    )
+    c = certify(path, tiny_data, request)
+    threshold = float(c.model.answer_above)
+    target = tmp_path / "net.pt"
+    export_network(path, tiny_data, c, target)
+    assert json.loads(description_path(target).read_text())["answer_above"] == c.model.answer_above
+    with torch.no_grad():
+        table = load_exported(target)(unseen(tiny_data)).double().softmax(1)
+    sure = (table.max(1).values > threshold).numpy()
+    applied = predictions(c, path, unseen(tiny_data))
+    assert 0 < sure.sum() < len(sure)
+    assert (applied.answered == sure).all()
+    assert (applied.classes[sure] == table.argmax(1).numpy()[sure]).all()
+    assert (applied.classes[~sure] == ABSTAINS).all()
+    labels = tiny_data.test_labels
+    assert labels is not None
+    abstains, answered = observed(c.claims, applied, labels)
+    assert (abstains.errors, answered.examples) == (int((~sure).sum()), int(sure.sum()))
+    assert answered.errors == int((applied.classes != labels)[sure].sum())
+    # The certificate counts the same network on the examples that the prior did not learn from.
+    counted = split_of(settings, tiny_data).counted_data(tiny_data)
+    again = predictions(c, path, counted.train_inputs)
+    claims = {claim.subject + claim.loss: claim for claim in c.claims}
+    assert claims["answeredzero-one"].m == pytest.approx(again.answered.sum(), abs=2)
+    assert claims["allabstention"].errors == pytest.approx((~again.answered).sum(), abs=2)
+
+
+def test_a_threshold_is_chosen_by_the_centre_on_its_validation_examples(
+    tiny_settings: Settings, tiny_data: Dataset, tmp_path: Path
+) -> None:
+    """By hand: the last examples of the prior's part, and no counted example."""
+    overrides = {"data": tiny_settings.data, **LEARNED, "prior_validation": 0.25}
+    settings = recipe("mlp-600-learned", overrides)
+    path = tmp_path / "a.pt"
+    train(settings, tiny_data, path)
+    wanted = Wanted(("answered",))
+    asked = [
+        change(REQUEST, predictor=name, answer_above="auto:0.1", wanted=wanted)
+        for name in ("draw", "fixed")
+    ]
+    found = {certify(path, tiny_data, each).model.answer_above for each in asked}
+    assert len(found) == 1
+    threshold = float(found.pop())
+    part = split_of(settings, tiny_data).learned_data(tiny_data)
+    learned = Checkpoint.load(path).learned_prior
+    assert learned is not None and learned.validation[0] == round(0.25 * part.m)
+    plain = plain_network(settings, tiny_data.input_shape, tiny_data.classes)
+    plain.load_state_dict(learned.center)
+    held_out = slice(part.m - learned.validation[0], None)
+    with torch.no_grad():
+        table = plain(network_inputs(settings, part.train_inputs[held_out])).double().softmax(1)
+    sure, wrong = (
+        table.max(1).values.numpy(),
+        table.argmax(1).numpy() != part.train_labels[held_out],
+    )
+    assert wrong[sure > threshold].mean() <= 0.1
+    for lower in sure[sure < threshold - 0.01]:
+        assert wrong[sure > lower].mean() > 0.1
+
+
+def test_what_cannot_abstain_is_refused(
+    tiny_settings: Settings, tiny_data: Dataset, tmp_path: Path
+) -> None:
+    path = tmp_path / "a.pt"
+    train(tiny_settings, tiny_data, path)
+    wanted = Wanted(("answered",))
+    with pytest.raises(SettingError, match="abstention cannot be claimed for gibbs"):
+        certify(path, tiny_data, change(REQUEST, answer_above="0.9", wanted=wanted))
+    request = change(REQUEST, predictor="draw", answer_above="auto:0.1", wanted=wanted)
+    with pytest.raises(SettingError, match="this prior did not learn"):
+        certify(path, tiny_data, request)
+    with pytest.raises(SettingError, match="need each other"):
+        change(REQUEST, answer_above="0.9")
+    with pytest.raises(SettingError, match="need each other"):
+        change(REQUEST, wanted=wanted)
 
 
 # Fresh networks --------------------------------------------------------------------------------

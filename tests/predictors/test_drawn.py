@@ -30,7 +30,8 @@ from pacbound.predictors.drawing import draw_network
 from pacbound.predictors.evidence import drawn, exact_kl
 from pacbound.predictors.export import description_path, export_network, load_exported
 from pacbound.predictors.issuing import Request, certify, posterior_of
-from pacbound.predictors.risk import Judged, is_error, possible_classes
+from pacbound.predictors.judging import Judged
+from pacbound.predictors.risk import is_error, possible_classes
 from pacbound.recipes import Settings, recipe
 from pacbound.seeds import Noise, derive
 from pacbound.training.checkpoints import Checkpoint

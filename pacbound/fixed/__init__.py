@@ -1,0 +1,1 @@
+"""Certificates of predictors that exist already: networks, estimators, files of predictions."""
