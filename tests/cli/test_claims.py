@@ -65,6 +65,12 @@ def test_groups_are_a_column_of_texts_in_another_file(
     }
     assert run("verify", target).exit_code == 0
     refused(run(*words, "--groups", f"{people}:regio"), "did you mean 'region'")
+    archive = tmp_path / "features.npz"
+    np.savez(archive, groups=np.array(["north", "south"]).repeat(tiny_data.m // 2))
+    assert run(*words, "--groups", f"{archive}:groups").exit_code == 0
+    claims = json.loads(target.read_text())["claims"]
+    assert [c["m"] for c in claims if c["subject"] == "group"] == [tiny_data.m // 2] * 2
+    refused(run(*words, "--groups", f"{archive}:group"), "cannot read the groups")
     people.write_text("region\nnorth\n")
     refused(run(*words, "--groups", f"{people}:region"), "1 groups are given for 600 examples")
 

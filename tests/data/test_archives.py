@@ -166,3 +166,20 @@ def test_gunzip_is_exact_and_bounded(monkeypatch):
     monkeypatch.setattr(archives, "LARGEST_FILE", 999)
     with pytest.raises(SourceFailed, match="too large"):
         gunzip(packed, "it")
+
+
+@ALL_KINDS
+def test_a_folder_selects_every_file_below_it(tmp_path, make):
+    make(tmp_path / "archive")
+    assert read_members(tmp_path / "archive", ["data/"]) == FILES
+    with pytest.raises(SourceFailed, match="has no file date/"):
+        read_members(tmp_path / "archive", ["date/"])
+
+
+@ALL_KINDS
+def test_the_files_of_a_folder_are_bounded_together(tmp_path, make, monkeypatch):
+    make(tmp_path / "archive")
+    monkeypatch.setattr(archives, "LARGEST_FILE", 601)  # each file fits, not both
+    with pytest.raises(SourceFailed, match="too large"):
+        read_members(tmp_path / "archive", ["data/"])
+    assert read_members(tmp_path / "archive", ["data/b"]) == {"data/b": FILES["data/b"]}

@@ -121,7 +121,7 @@ def _from_zip(stream: IO[bytes], names: Sequence[str]) -> dict[str, bytes]:
         left = LARGEST_FILE  # for the files of all folders together
         for name in sorted(wanted):
             with archive.open(name) as member:
-                found[name] = _read_bounded(member, name, LARGEST_FILE if name in names else left)
+                found[name] = _read_bounded(member, name, None if name in names else left)
             left -= 0 if name in names else len(found[name])
         return found
 
@@ -142,14 +142,15 @@ def _chosen(archive: tarfile.TarFile, names: Sequence[str]) -> dict[str, bytes]:
         if (name in names or name.startswith(folders)) and entry.isreg():
             member = archive.extractfile(entry)
             assert member is not None  # a regular file always has content
-            found[name] = _read_bounded(member, name, LARGEST_FILE if name in names else left)
+            found[name] = _read_bounded(member, name, None if name in names else left)
             left -= 0 if name in names else len(found[name])
             if not folders and len(found) == len(names):
                 break
     return found
 
 
-def _read_bounded(member: Readable, name: str, most: int = LARGEST_FILE) -> bytes:
+def _read_bounded(member: Readable, name: str, most: int | None = None) -> bytes:
+    most = LARGEST_FILE if most is None else most
     content = member.read(most + 1)
     if len(content) > most:
         raise SourceFailed(f"{name} is too large to be the data")

@@ -39,7 +39,7 @@ class KeelCell:
 
     table: str
     delta: str = DELTA
-    draws: int = 200_000  # of the Gibbs certificate
+    draws: int = 100_000  # of the Gibbs certificate
 
     scratch: ClassVar[tuple[str, ...]] = ()
 
