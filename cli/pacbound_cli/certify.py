@@ -62,6 +62,11 @@ __all__ = ["certify", "names_in", "sampling_progress", "show_certificate", "term
     help="Write the certified network: its state dict (.pt) or its graph (.onnx). NAME.inputs.json "
     "beside it holds the fixed map for the inputs. Needs --predictor draw or fixed.",
 )
+@click.option(
+    "--extractor",
+    metavar="PACKAGE.MODULE:FACTORY",
+    help="The extractor that computed the features of the data, to be exported with the network.",
+)
 @claim_options
 @click.option(
     "--answer-above",
@@ -130,6 +135,7 @@ def certify(
     vote_by: str | None,
     replay_prior: bool,
     export: Path | None,
+    extractor: str | None,
     claims: str | None,
     groups: str,
     cost: Path | None,
@@ -194,6 +200,8 @@ def certify(
     name = f"vote-{vote_by or 'gibbs'}" if predictor == "vote" else predictor
     if export is not None and not PREDICTORS[name].exports_network:
         raise click.UsageError("--export writes one network; it needs --predictor draw or fixed")
+    if extractor and export is None:
+        raise click.UsageError("--extractor is for --export")
     if not PREDICTORS[name].sampled:
         _refuse_sampling_options(ctx)
 
@@ -204,7 +212,7 @@ def certify(
     from pacbound.networks.factory import module_from
     from pacbound.predictors.chunks import Sampler
     from pacbound.predictors.claims import read_costs, read_groups
-    from pacbound.predictors.export import ensure_exportable, export_network
+    from pacbound.predictors.export import ensure_exportable, ensure_extractor, export_network
     from pacbound.training.checkpoints import Checkpoint
     from pacbound.training.replay import PriorDiffers
     from pacbound.workers.choice import engine_for
@@ -221,6 +229,9 @@ def certify(
     with fetching_bar() as progress:
         data = load(data_name or settings.data, progress, settings.label)
     module = module_from(model, data.input_shape, data.classes) if model else None
+    front = module_from(extractor, data.extractor_inputs, data.classes) if extractor else None
+    if front is not None:
+        ensure_extractor(front.eval(), data)
     kept = Kept(path.with_name(f"{path.name}.partial"))
     try:
         with (
@@ -260,7 +271,9 @@ def certify(
         raise click.exceptions.Exit(130) from None
     certificate.save(path)
     kept.remove()
-    steps = export_network(checkpoint, data, certificate, export, module) if export else []
+    steps = []
+    if export is not None:
+        steps = export_network(checkpoint, data, certificate, export, module, front)
     if as_json:
         click.echo(certificate.to_json(), nl=False)
     else:

@@ -42,6 +42,7 @@ class Dataset:
     origin: str = ""  # the name or path it was loaded from
     extractor_sha256: str = ""  # of the frozen extractor whose features the inputs are
     extractor_origin: str = ""  # what that extractor was trained on, as declared
+    extractor_inputs: tuple[int, ...] = ()  # the shape of one of that extractor's inputs
     groups: tuple[str, ...] = ()  # of the training examples, for claims about each group; or none
 
     def __post_init__(self) -> None:

@@ -19,10 +19,18 @@ from pacbound.data.dataset import Dataset
 from pacbound.errors import DataError, FileError
 from pacbound.memory import ensure_memory
 
-__all__ = ["EXTRACTOR", "UNREADABLE", "read_all_arrays", "read_arrays", "read_npz"]
+__all__ = [
+    "EXTRACTOR",
+    "EXTRACTOR_INPUTS",
+    "UNREADABLE",
+    "read_all_arrays",
+    "read_arrays",
+    "read_npz",
+]
 
 EXTRACTOR = ("extractor_sha256", "extractor_origin")
 """The fields of a data set that say which frozen extractor made its inputs."""
+EXTRACTOR_INPUTS = "extractor_inputs"
 
 UNREADABLE = (
     *(OSError, ValueError, EOFError, KeyError, RuntimeError, MemoryError),
@@ -36,12 +44,20 @@ def read_npz(path: Path) -> Dataset:
 
     A file of `pacbound features` also says which extractor made its inputs.
     """
-    arrays = read_arrays(path, ("x", "y"), ("x_test", "y_test", *EXTRACTOR))
+    arrays = read_arrays(path, ("x", "y"), ("x_test", "y_test", *EXTRACTOR, EXTRACTOR_INPUTS))
     if ("x_test" in arrays) != ("y_test" in arrays):
         raise DataError(f"{path} has only one of x_test and y_test; give both, or neither")
     digest, origin = (_text(path, key, arrays.get(key)) for key in EXTRACTOR)
+    shape = arrays.get(EXTRACTOR_INPUTS, np.empty(0, np.int64))
+    if shape.dtype.kind != "i" or shape.ndim != 1 or (shape < 1).any():
+        raise DataError(f"{path}: {EXTRACTOR_INPUTS} is not the shape of an input")
     read = dataset_of(path.stem, arrays, where=str(path))
-    return replace(read, extractor_sha256=digest, extractor_origin=origin)
+    return replace(
+        read,
+        extractor_sha256=digest,
+        extractor_origin=origin,
+        extractor_inputs=tuple(shape.tolist()),
+    )
 
 
 def _text(path: Path, key: str, array: NDArray[Any] | None) -> str:

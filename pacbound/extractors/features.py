@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from pacbound.data.dataset import Dataset, as_floats, origin_flaw
-from pacbound.data.npz import EXTRACTOR, UNREADABLE
+from pacbound.data.npz import EXTRACTOR, EXTRACTOR_INPUTS, UNREADABLE
 from pacbound.errors import DataError, FileError, ModuleError, SettingError
 from pacbound.files import write_whole
 from pacbound.memory import keeping_memory
@@ -97,6 +97,7 @@ def extract(
         test_inputs=test,
         extractor_sha256=digest,
         extractor_origin=origin,
+        extractor_inputs=data.input_shape,
     )
     return Extracted(made, kept)
 
@@ -107,6 +108,7 @@ def save_features(data: Dataset, path: Path) -> None:
     if data.test_inputs is not None and data.test_labels is not None:
         arrays |= {"x_test": data.test_inputs, "y_test": data.test_labels}
     texts = {name: np.array(getattr(data, name)) for name in EXTRACTOR}
+    arrays[EXTRACTOR_INPUTS] = np.array(data.extractor_inputs, np.int64)
     if data.groups:
         texts["groups"] = np.array(data.groups)  # for certify --groups FILE.npz:groups
     write_whole(path, lambda stream: np.savez(stream, **arrays, **texts))  # type: ignore[arg-type]

@@ -8,11 +8,12 @@ fixed map, and wrong for any others.
 
 from __future__ import annotations
 
+import copy
 import importlib.util
 import json
 import logging
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -23,9 +24,10 @@ from torch import Tensor, nn
 
 from pacbound.certificate.format import Certificate
 from pacbound.data import Dataset
+from pacbound.data.dataset import as_floats
 from pacbound.errors import CheckpointError, FileError, MissingDependency, SettingError
 from pacbound.files import ensure_writable, write_whole
-from pacbound.networks.digests import tensors_digest
+from pacbound.networks.digests import module_digest, tensors_digest
 from pacbound.networks.input_map import InputMap
 from pacbound.networks.values import take_values, values_of
 from pacbound.predictors import Predictor, predictor_of
@@ -40,12 +42,14 @@ __all__ = [
     "description_path",
     "draw_certified",
     "ensure_exportable",
+    "ensure_extractor",
     "export_network",
     "load_exported",
     "network_drawn",
 ]
 
 FORMAT = "pacbound-network/1"
+EXTRACTOR, HEAD = "extractor.", "head."  # the prefixes of names, if both are in one file
 
 
 def description_path(target: Path) -> Path:
@@ -101,12 +105,19 @@ def export_network(
     certificate: Certificate,
     target: Path,
     module: nn.Module | None = None,
+    extractor: nn.Module | None = None,
 ) -> list[str]:
     """Make the network again and write it; return the steps for raw inputs, in words.
 
     Only the network that the certificate covers is written: its digest must agree.
+
+    Arguments:
+        extractor: The frozen network that computed the features that the data consist of. It is
+            written in front of the network; otherwise the network is for features.
     """
     ensure_exportable(target)
+    if extractor is not None:
+        ensure_extractor(extractor, data)
     predictor, evidence = predictor_of(certificate), certificate.evidence
     if not predictor.exports_network:
         raise SettingError(
@@ -120,30 +131,60 @@ def export_network(
         raise CheckpointError(
             f"{checkpoint_path} and {data.name} do not give the certificate's network"
         )
-    if target.suffix == ".pt":
-        write_whole(target, lambda stream: torch.save(weights, stream))
+    in_graph = target.suffix == ".onnx"
+    if in_graph:
+        _write_onnx(network, settings, data, extractor, target)
     else:
-        _write_onnx(network, settings, data.input_shape, target)
-    steps = _steps(settings, in_graph=target.suffix == ".onnx")
+        content = weights if extractor is None else _joined(extractor, weights)
+        write_whole(target, lambda stream: torch.save(content, stream))
+    steps = _steps(settings, data, extractor, in_graph)
     description = {
         "format": FORMAT,
         "weights_sha256": digest,
         "network": str(network),
         "input_shape": list(data.input_shape),
+        "extractor_sha256": "" if extractor is None else data.extractor_sha256,
         "classes": data.classes,
         "inputs": steps,
         "settings": settings.to_mapping(),
         "answer_above": certificate.model.answer_above,
         "claim": certificate.sentence,
     }
-    content = (json.dumps(description, indent=1, ensure_ascii=False) + "\n").encode()
-    write_whole(description_path(target), lambda stream: stream.write(content))
+    text = (json.dumps(description, indent=1, ensure_ascii=False) + "\n").encode()
+    write_whole(description_path(target), lambda stream: stream.write(text))
     return steps
 
 
-def _steps(settings: Settings, in_graph: bool) -> list[str]:
+def ensure_extractor(extractor: nn.Module, data: Dataset) -> None:
+    """Refuse an extractor other than the one that computed the features."""
+    if not data.extractor_sha256:
+        raise SettingError(f"{data.name} has no features of an extractor")
+    if module_digest(extractor) != data.extractor_sha256:
+        raise SettingError(
+            f"the extractor is another one than that of {data.name}: their digests differ"
+        )
+
+
+def _joined(extractor: nn.Module, weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """The tensors of an extractor and of the network behind it."""
+    parts = [(EXTRACTOR, values_of(extractor)), (HEAD, weights)]
+    return {
+        f"{prefix}{name}": value.detach().clone()
+        for prefix, tensors in parts
+        for name, value in tensors.items()
+    }
+
+
+def _steps(
+    settings: Settings, data: Dataset, extractor: nn.Module | None, in_graph: bool
+) -> list[str]:
     """The steps for raw inputs, in order."""
     steps = ["as float32; bytes (uint8) divided by 255"]
+    if data.extractor_sha256 and extractor is None:
+        first, origin = data.extractor_sha256[:12], data.extractor_origin
+        steps.append(f"features of the extractor {first}… (trained on: {origin})")
+    elif extractor is not None and not in_graph:
+        steps.append(f"the extractor, whose weights are {EXTRACTOR}*; the network's are {HEAD}*")
     if settings.alignment != "none":
         steps.append(f"{settings.alignment} (pacbound.networks.alignment)")
     if settings.smoothing > 0 and not in_graph:
@@ -154,13 +195,22 @@ def _steps(settings: Settings, in_graph: bool) -> list[str]:
 
 
 def _write_onnx(
-    network: nn.Module, settings: Settings, input_shape: tuple[int, ...], target: Path
+    network: nn.Module,
+    settings: Settings,
+    data: Dataset,
+    extractor: nn.Module | None,
+    target: Path,
 ) -> None:
-    linear = InputMap(input_shape, settings.input_scale, settings.smoothing)
+    parts = [InputMap(data.input_shape, settings.input_scale, settings.smoothing), network]
+    shape = data.input_shape
+    if extractor is not None:
+        parts, shape = [extractor, *parts], data.extractor_inputs
+        if not shape:
+            raise SettingError(f"{data.name} does not tell the shape of its extractor's inputs")
     with _quiet():
         program = torch.onnx.export(
-            nn.Sequential(linear, network).eval(),
-            (torch.zeros(2, *input_shape),),
+            nn.Sequential(*parts).eval(),
+            (torch.zeros(2, *shape),),
             input_names=["inputs"],
             output_names=["logits"],
             dynamic_shapes=({0: torch.export.Dim("batch")},),
@@ -188,12 +238,13 @@ def _quiet() -> Iterator[None]:
 
 
 def load_exported(
-    target: Path, module: nn.Module | None = None
+    target: Path, module: nn.Module | None = None, extractor: nn.Module | None = None
 ) -> Callable[[NDArray[Any]], Tensor]:
     """The exported `.pt` network as a function from raw inputs to logits.
 
     Arguments:
         module: The user's own network, if it is one; its weights are replaced in a copy.
+        extractor: The extractor, if it was exported too; the same applies.
     """
     try:
         description = json.loads(description_path(target).read_bytes())
@@ -203,7 +254,14 @@ def load_exported(
     if not isinstance(description, dict) or description.get("format") != FORMAT:
         raise FileError(f"{description_path(target)} is not of the format {FORMAT}")
     other = FileError(f"{target} is not the network that {description_path(target)} describes")
+    front = None
     try:
+        if description.get("extractor_sha256"):
+            if extractor is None:
+                raise SettingError(f"{target} contains an extractor: give its module")
+            front, weights = _parted(extractor, weights)
+            if module_digest(front) != description["extractor_sha256"]:
+                raise other
         if tensors_digest(weights) != description["weights_sha256"]:
             raise other
         settings = Settings.from_mapping(description["settings"])
@@ -224,7 +282,22 @@ def load_exported(
 
     @torch.inference_mode()
     def logits(inputs: NDArray[Any]) -> Tensor:
+        if front is not None:
+            inputs = front(torch.from_numpy(as_floats(inputs))).float().numpy()
         outputs: Tensor = network(network_inputs(settings, inputs))
         return outputs
 
     return logits
+
+
+def _parted(
+    extractor: nn.Module, tensors: Mapping[str, Tensor]
+) -> tuple[nn.Module, dict[str, Tensor]]:
+    """A copy of the extractor with the exported weights, and the weights of the network."""
+    front = copy.deepcopy(extractor).eval()
+    parts = {
+        prefix: {k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)}
+        for prefix in (EXTRACTOR, HEAD)
+    }
+    take_values(front, parts[EXTRACTOR])
+    return front, parts[HEAD]
