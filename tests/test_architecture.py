@@ -20,7 +20,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"files", "memory", "devices", "seeds", "products"}),
     frozenset({"bounds"}),
     frozenset({"flows", "certificate"}),
-    frozenset({"data", "posteriors", "networks", "recipes", "priors", "workers"}),
+    frozenset({"data", "posteriors", "networks", "extractors", "recipes", "priors", "workers"}),
     frozenset({"training", "predictors", "predict", "verification", "fixed"}),
     frozenset({"report"}),
     frozenset({"api", "sklearn"}),

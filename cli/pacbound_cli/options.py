@@ -68,7 +68,7 @@ claim_options = _stack(
         ),
         click.option(
             "--groups",
-            metavar="COLUMN|FILE.csv:COLUMN|FILE.npy",
+            metavar="COLUMN|FILE.csv:COLUMN|FILE.npz:ARRAY|FILE.npy",
             default="",
             help="Claim the error in each group of examples: a column of the data's CSV file, a "
             "column of another one with a row for every example, or an array.",

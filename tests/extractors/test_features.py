@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from pacbound.data import Dataset, load
 from pacbound.errors import DataError, FileError, ModuleError, SettingError
-from pacbound.extractors import extract, remove_chunks, save_features
+from pacbound.extractors import WithExtractor, extract, remove_chunks, save_features
 from pacbound.networks.digests import module_digest
 
 ORIGIN = "other images, 2020"
@@ -189,6 +189,17 @@ def test_the_digest_covers_layers_options_and_every_tensor() -> None:
     digests.add(module_digest(nn.Sequential(Extractor())))
     assert len(digests) == 5
     assert module_digest(Extractor()) == module_digest(Extractor())
+
+
+@torch.inference_mode()
+def test_extractor_and_head_are_one_network_for_raw_inputs(pixels, tmp_path) -> None:
+    made = extract(Extractor(), pixels, ORIGIN, tmp_path / "chunks", BATCH).data
+    head = nn.Linear(4, 3)
+    both = WithExtractor(Extractor(), head, made.extractor_sha256)
+    expected = head(torch.tensor(made.test_inputs))
+    assert torch.allclose(both(torch.tensor(pixels.test_inputs)), expected, atol=1e-5)
+    with pytest.raises(ModuleError, match="not the extractor of the features"):
+        WithExtractor(Extractor(1), head, made.extractor_sha256)
 
 
 @pytest.mark.parametrize(
