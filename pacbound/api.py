@@ -245,7 +245,6 @@ class StochasticModule(nn.Module):
                     dict(problem.center),
                     settings.variance_groups,
                     "fixed" if problem.variances else "profiled" if mode == "trained" else mode,
-                    settings.initial_scale,
                     Tail(settings.kl_samples, settings.delta / 5),
                     problem.variances or (settings.fixed_variance,),
                 )

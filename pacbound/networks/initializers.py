@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _NormBase
 
 from pacbound.errors import SettingError, unknown_name
+from pacbound.networks.blocks import Blocks, later_units
 from pacbound.seeds import derive
 
 __all__ = ["INITIALIZERS", "prior_center"]
@@ -71,13 +72,20 @@ INITIALIZERS: dict[str, Draw] = {
 
 
 def prior_center(
-    module: nn.Module, initializer: str, seed: int, hidden_bias: float = 0.0
+    module: nn.Module,
+    initializer: str,
+    seed: int,
+    hidden_bias: float = 0.0,
+    later_bias: float = 0.0,
+    blocks: Blocks = (),
 ) -> dict[str, Tensor]:
     """The prior's centre for every parameter of a module, from an initializer and a seed.
 
     `hidden_bias` is added to the biases of hidden dense layers. If it is negative, a hidden unit is
     silent under the prior until it is trained. Units that the posterior does not use then add no
     noise to the outputs, so a wide network costs fewer nats.
+
+    `later_bias` takes its place for the units in the second and later blocks of a layer.
 
     Normalisation layers have the centre of plain normalisation: scales of 1, shifts of 0.
 
@@ -91,6 +99,7 @@ def prior_center(
     draw = INITIALIZERS[initializer]
     layers = dict(module.named_modules())
     hidden = [name for name, layer in layers.items() if isinstance(layer, nn.Linear)][:-1]
+    later = later_units(module, blocks)
     shapes = {name: tuple(parameter.shape) for name, parameter in module.named_parameters()}
     center = {}
     for name, shape in shapes.items():
@@ -103,8 +112,10 @@ def prior_center(
             values = np.zeros(shape) if is_bias else np.ones(shape)
         else:
             values = draw(generator, shape, _fans(layers[layer], weight_shape), is_bias)
-        if is_bias and layer in hidden:
-            values = values + hidden_bias
+        if is_bias and (layer in hidden or layer in later):
+            shift = np.full(shape, hidden_bias if layer in hidden else 0.0)
+            shift[later.get(layer, len(shift)) :] = later_bias
+            values = values + shift
         center[name] = torch.from_numpy(values.astype(np.float32))
     return center
 

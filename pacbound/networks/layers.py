@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,14 +12,17 @@ from torch.func import functional_call
 from torch.nn import functional
 
 from pacbound.errors import ModuleError
+from pacbound.networks.blocks import Sizes
 from pacbound.networks.parts import COMPOSITES, Part
 from pacbound.networks.share import Share
-from pacbound.posteriors import Diag, Family, Point, Posterior
+from pacbound.posteriors import Blocked, Cut, Diag, Family, Point, Posterior
 from pacbound.products import operands, product
 from pacbound.seeds import Noise
 
-__all__ = ["FixedNorm", "StochasticLayer", "StochasticLinear", "kind_of"]
+__all__ = ["UNCUT", "FixedNorm", "StochasticLayer", "StochasticLinear", "kind_of", "places_of"]
 
+AFFINE = "affine"  # the weight of a dense layer, with its bias as the last column
+UNCUT: Sizes = ((), ())
 TOGETHER = 1 << 17  # entries: smaller tensors are drawn several at once; larger ones fill a cache
 
 
@@ -70,8 +73,9 @@ class StochasticLayer(nn.Module):
         layer: The plain layer; its own parameter values are not used.
         center: The prior's centre, by the names of the parameters with a posterior.
         family: Makes a posterior from a centre and a scale.
-        scale: The standard deviation of every weight at the start.
+        scales: The standard deviation of the weights at the start, for every block.
         constants: The values of the other parameters.
+        sizes: The sizes of the blocks of its units and of its inputs; by default one block.
     """
 
     regular = True  # a batch may be split by the rows of the one input tensor
@@ -82,10 +86,12 @@ class StochasticLayer(nn.Module):
         layer: nn.Module,
         center: Mapping[str, Tensor],
         family: Family,
-        scale: float,
+        scales: Sequence[float],
         constants: Mapping[str, Tensor],
+        sizes: Sizes = UNCUT,
     ) -> None:
         super().__init__()
+        self.sizes = sizes
         self._bare = (layer,)  # in a tuple, so that its parameters are not registered
         self.leaves = tuple(center)  # the parameters with a posterior
         self.constants = Constants(constants)
@@ -96,10 +102,53 @@ class StochasticLayer(nn.Module):
         self.drawn: list[dict[str, Tensor]] | None = None  # the weights of each part in this pass
         self.posteriors = nn.ModuleDict(
             {
-                name: (family if value.dim() > 1 or family is Point else Diag)(value, scale)
+                name: self._posterior(name, value, family, scales)
                 for name, value in self.pack(center).items()
             }
         )
+
+    def _posterior(
+        self, name: str, center: Tensor, family: Family, scales: Sequence[float]
+    ) -> Posterior:
+        """The posterior of a tensor; of each block of it, if the layer has blocks."""
+        kind = family if center.dim() > 1 or family is Point else Diag
+        if self.sizes == UNCUT:
+            return kind(center, scales[0])
+        units, inputs = self.sizes
+        columns = inputs if center.dim() > 1 else ()
+        cut = Cut(units or (len(center),), columns, extra=name == AFFINE)
+        by_place = dict(zip(places_of(self.sizes), scales, strict=True))
+        parts = [part for row in cut.split(center) for part in row]
+        blocks = zip(parts, cut.places, strict=True)
+        return Blocked(cut, [kind(part, by_place[place]) for part, place in blocks])
+
+    def blocks(self, packed: Mapping[str, Tensor]) -> Iterator[tuple[str, Posterior, Tensor]]:
+        """Every posterior with the number of its block, if there are several, and its values."""
+        for leaf, value in packed.items():
+            q = self.posterior_of(leaf)
+            if not isinstance(q, Blocked):
+                yield "", q, value
+                continue
+            parts = [part for row in q.cut.split(value) for part in row]
+            for (i, j), block, part in zip(q.cut.places, q.parts(), parts, strict=True):
+                yield f"[{i + 1},{j + 1}]", block, part
+
+    def block_names(self) -> list[str]:
+        """The names of the blocks, as in `blocks`."""
+        if self.sizes == UNCUT:
+            return [""]
+        return [f"[{i + 1},{j + 1}]" for i, j in places_of(self.sizes)]
+
+    def joined(self, values: Iterator[Tensor]) -> dict[str, Tensor]:
+        """The layer's parameters, from values in the order of `blocks`."""
+        packed = {}
+        for leaf in self.posteriors:
+            q = self.posterior_of(leaf)
+            if isinstance(q, Blocked):
+                packed[leaf] = q.cut.join([[next(values) for _ in row] for row in q.grid()])
+            else:
+                packed[leaf] = next(values)
+        return self.unpack(packed)
 
     def pack(self, parameters: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """The layer's parameters in the layout of its posteriors."""
@@ -264,12 +313,12 @@ class StochasticLinear(StochasticLayer):
         if "bias" not in parameters:
             return {"weight": parameters["weight"]}
         affine = torch.cat([parameters["weight"], parameters["bias"][:, None]], 1)
-        return {"affine": affine}  # (out, in + 1)
+        return {AFFINE: affine}  # (out, in + 1)
 
     def unpack(self, packed: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        if "affine" not in packed:
+        if AFFINE not in packed:
             return dict(packed)
-        return {"weight": packed["affine"][:, :-1], "bias": packed["affine"][:, -1]}
+        return {"weight": packed[AFFINE][:, :-1], "bias": packed[AFFINE][:, -1]}
 
     def forward(self, inputs: Tensor, *others: Any, **options: Any) -> Any:
         (name,) = self.posteriors
@@ -283,13 +332,14 @@ class StochasticLinear(StochasticLayer):
                     f"{self.share.rows} examples: not one row for each, once, as in the probe"
                 )
             self._used = True
-        inputs = inputs.to(posterior.mean.dtype)
-        if name == "affine":
+        mean = posterior.mean
+        inputs = inputs.to(mean.dtype)
+        if name == AFFINE:
             inputs = functional.pad(inputs, (0, 1), value=1.0)
         if self.source is None:
-            return self._shifted(product(*operands(inputs, posterior.mean.T)))
+            return self._shifted(product(*operands(inputs, mean.T)))
         outputs, deviation = self._law_of(inputs, posterior)
-        noise = self.source.normal(self.share.batch, posterior.shape[0], dtype=inputs.dtype)
+        noise = self.source.normal(self.share.batch, posterior.local_width, dtype=inputs.dtype)
         return outputs + posterior.mix_local(deviation * noise[self.share.place])
 
     def _shifted(self, outputs: Tensor) -> Tensor:
@@ -310,6 +360,12 @@ class StochasticLinear(StochasticLayer):
 
 
 _KINDS = {nn.Linear: StochasticLinear, nn.Conv2d: StochasticConvolution}
+
+
+def places_of(sizes: Sizes) -> list[tuple[int, int]]:
+    """The blocks of a layer, by unit and by input."""
+    units, inputs = (max(1, len(each)) for each in sizes)
+    return [(i, j) for i in range(units) for j in range(inputs)]
 
 
 def kind_of(part: Part) -> type[StochasticLayer]:

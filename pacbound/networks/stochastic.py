@@ -10,7 +10,15 @@ from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from pacbound.errors import ModuleError
-from pacbound.networks.layers import FixedNorm, StochasticLayer, StochasticLinear, kind_of
+from pacbound.networks.blocks import Blocks, Sizes, sizes_of
+from pacbound.networks.layers import (
+    UNCUT,
+    FixedNorm,
+    StochasticLayer,
+    StochasticLinear,
+    kind_of,
+    places_of,
+)
 from pacbound.networks.parts import first_names, parts_of
 from pacbound.networks.share import Share
 from pacbound.posteriors import Family, Posterior
@@ -29,7 +37,10 @@ class StochasticNetwork(nn.Module):
         center: The prior's centre, by parameter name, and the prior's constants: frozen parameters
             and buffers.
         family: Makes a posterior from a centre and a scale.
-        scales: The initial standard deviation of the weights: one for all layers, or one for each.
+        scales: The initial standard deviation of the weights: one for all layers, one for each, or
+            one for each block of each.
+        blocks: The blocks of layers' units; see `networks/blocks.py`.
+        later_scale: The scale of blocks other than the first of a layer, unless each has one.
     """
 
     def __init__(
@@ -38,6 +49,8 @@ class StochasticNetwork(nn.Module):
         center: Mapping[str, Tensor],
         family: Family,
         scales: Sequence[float],
+        blocks: Blocks = (),
+        later_scale: float = 1.0,
     ) -> None:
         super().__init__()
         self.layers: dict[str, StochasticLayer] = {}
@@ -45,20 +58,24 @@ class StochasticNetwork(nn.Module):
         self.module = copy.deepcopy(module)
         parts = parts_of(self.module)
         first, places = first_names(self.module), _places(self.module)
-        drawn = [name for name, part in parts.items() if part.own]
-        if len(scales) not in (1, len(drawn)):
-            raise ModuleError(f"initial scales: give one, or one for each of {len(drawn)} layers")
-        each = dict(zip(drawn, [*scales] * (len(drawn) if len(scales) == 1 else 1), strict=True))
+        sizes = sizes_of(self.module, blocks)
+        drawn = {name: sizes.get(name, UNCUT) for name, part in parts.items() if part.own}
+        each = _scales(drawn, scales, later_scale)
+        self.scales: dict[str, float] = {}  # at the start, by layer and block
         owners: dict[str, tuple[StochasticLayer, str]] = {}
         for name, part in parts.items():
             if not part.is_stochastic:
                 continue
             own = {leaf: center[full] for leaf, full in part.own.items()}
             fixed = {leaf: center[full] for leaf, full in part.constants.items()}
-            made = kind_of(part)(part.layer, own, family, each.get(name, 1.0), fixed)
+            cut = sizes.get(name, UNCUT)
+            made = kind_of(part)(part.layer, own, family, each.get(name, []), fixed, cut)
             made.borrow({leaf: owners[full] for leaf, full in part.borrowed.items()})
             owners |= {full: (made, leaf) for leaf, full in part.own.items()}
             self.layers[name] = made
+            if part.own:
+                names = [f"{name}{block}" for block in made.block_names()]
+                self.scales |= dict(zip(names, each[name], strict=True))
             for place in places[id(part.layer)]:
                 self.module.set_submodule(place, made)
         _fix_norms(self.module, center, places)
@@ -118,11 +135,11 @@ class StochasticNetwork(nn.Module):
         return shapes
 
     def posteriors(self, center: Mapping[str, Tensor]) -> Iterator[tuple[str, Posterior, Tensor]]:
-        """Every posterior, with its layer's name and its part of the prior's centre."""
+        """Every posterior, with the name of its layer and block and its part of the centre."""
         for name, layer in self.layers.items():
             part = {leaf: center[f"{name}.{leaf}"] for leaf in layer.leaves}
-            for leaf, value in layer.pack(part).items():
-                yield name, layer.posterior_of(leaf), value
+            for block, q, value in layer.blocks(layer.pack(part)):
+                yield f"{name}{block}", q, value
 
     def draw_weights(self, source: Noise) -> dict[str, Tensor]:
         """One whole network drawn from the posterior, as a state dict of the plain module."""
@@ -138,16 +155,12 @@ class StochasticNetwork(nn.Module):
         return {
             f"{name}.{leaf}": value
             for name, layer in self.layers.items()
-            for leaf, value in layer.unpack({of: next(rest) for of in layer.posteriors}).items()
+            for leaf, value in layer.joined(rest).items()
         }
 
-    def drawn_layers(self) -> list[str]:
-        """The layers with a posterior of their own; others may share its weights."""
-        return [name for name, layer in self.layers.items() if layer.leaves]
-
     def variance_groups(self, grouping: str) -> list[list[str]]:
-        """The groups of layers that share a prior variance: one group, or one per layer."""
-        names = self.drawn_layers()
+        """The groups of weights that share a prior variance: one group, or one per block."""
+        names = list(self.scales)
         return [names] if grouping == "network" else [[name] for name in names]
 
     def draws_per_example(self) -> bool:
@@ -190,6 +203,21 @@ class StochasticNetwork(nn.Module):
             for layer in self.layers.values()
             for leaf in layer.posteriors
         )
+
+
+def _scales(
+    layers: Mapping[str, Sizes], scales: Sequence[float], later: float
+) -> dict[str, list[float]]:
+    """The initial scales of the blocks of each layer."""
+    counts = {name: len(places_of(sizes)) for name, sizes in layers.items()}
+    if len(scales) == sum(counts.values()):
+        rest = iter(scales)
+        return {name: [next(rest) for _ in range(count)] for name, count in counts.items()}
+    if len(scales) not in (1, len(layers)):
+        raise ModuleError(f"initial scales: give one, or one for each of {len(layers)} layers")
+    first = [*scales] * (len(layers) if len(scales) == 1 else 1)
+    pairs = zip(counts.items(), first, strict=True)
+    return {name: [scale] + [later] * (count - 1) for (name, count), scale in pairs}
 
 
 def _places(module: nn.Module) -> dict[int, list[str]]:

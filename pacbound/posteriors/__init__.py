@@ -16,6 +16,8 @@ from pacbound.posteriors.registry import (
 
 if TYPE_CHECKING:
     from pacbound.posteriors.base import Posterior as Posterior
+    from pacbound.posteriors.blocked import Blocked as Blocked
+    from pacbound.posteriors.blocked import Cut as Cut
     from pacbound.posteriors.diag import Diag as Diag
     from pacbound.posteriors.k_diag import KDiag as KDiag
     from pacbound.posteriors.k_linear import KLinear as KLinear
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "POSTERIORS",
+    "Blocked",
+    "Cut",
     "Diag",
     "Family",
     "KDiag",
@@ -39,6 +43,8 @@ __all__ = [
 
 # The module of each class, imported on first use: settings are read without torch.
 _PLACES = {
+    "Blocked": "blocked",
+    "Cut": "blocked",
     "Diag": "diag",
     "KDiag": "k_diag",
     "KLinear": "k_linear",

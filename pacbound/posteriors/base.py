@@ -103,8 +103,13 @@ class Posterior(nn.Module, ABC):
         """
         return self.mix_local(self.local_deviation(inputs) * standard_normal)
 
+    @property
+    def local_width(self) -> int:
+        """The number of independent normals that local noise needs for one example."""
+        return self.shape[0]
+
     def local_deviation(self, inputs: Tensor) -> Tensor:
-        """The part of `local_noise` that is the same for all draws; (batch, out) or (batch, 1)."""
+        """The part of `local_noise` that all draws share; (batch, local_width) or (batch, 1)."""
         raise NotImplementedError
 
     def mix_local(self, independent: Tensor) -> Tensor:

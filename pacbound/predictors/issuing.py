@@ -19,6 +19,7 @@ from pacbound.bounds.limits import LIMITS
 from pacbound.bounds.rounding import precise
 from pacbound.bounds.tails import TAILS
 from pacbound.certificate.format import (
+    Block,
     Certificate,
     Choices,
     Data,
@@ -356,6 +357,7 @@ def _prior(
     settings = checkpoint.settings
     alone = not predictor.has_posterior
     choices = {k: v for k, v in prior_choices(settings).items() if k != "network"}
+    choices["blocks"] = tuple(Block(layer=layer, sizes=sizes) for layer, sizes in choices["blocks"])
     part = validation = None
     if checkpoint.learned_prior is not None:
         part = Part(examples=len(split.learned), sha256=split.learned_data(data).sha256)

@@ -28,12 +28,12 @@ def prior_choices(settings: Settings) -> dict[str, Any]:
         "smoothing": _word(settings.smoothing),
         "alignment": settings.alignment,
         "hidden_bias": _word(settings.hidden_bias),
-        "later_bias": "0",
+        "later_bias": _word(settings.later_bias),
         "widths": settings.hidden,
         "prior_fraction": _word(settings.prior_fraction),
         "split_seed": settings.split_seed,
         "variance_groups": settings.variance_groups,
-        "blocks": (),
+        "blocks": tuple((layer, tuple(sizes)) for layer, *sizes in settings.blocks),
     }
     chosen = {name: values[name] for name in TUPLES[kind_of(settings).name]}
     for name, value in chosen.items():

@@ -36,7 +36,14 @@ def elsewhere_prior(
     from pacbound.networks.values import COUNTER, matching, values_of
 
     own, first = values_of(plain), first_names(plain)
-    made = prior_center(plain, settings.initializer, settings.prior_seed, settings.hidden_bias)
+    made = prior_center(
+        plain,
+        settings.initializer,
+        settings.prior_seed,
+        settings.hidden_bias,
+        settings.later_bias,
+        settings.blocks,
+    )
     fresh = matching(list(made), settings.fresh, "fresh")
     given = {name: value for name, value in state.items() if name.rpartition(".")[2] != COUNTER}
     in_files = {first.get(name, name) for name in plain.state_dict()}

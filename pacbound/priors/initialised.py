@@ -23,7 +23,14 @@ def initialised_center(plain: nn.Module, settings: Settings) -> dict[str, Tensor
     from pacbound.networks.initializers import prior_center
     from pacbound.networks.values import buffers_of, matching
 
-    made = prior_center(plain, settings.initializer, settings.prior_seed, settings.hidden_bias)
+    made = prior_center(
+        plain,
+        settings.initializer,
+        settings.prior_seed,
+        settings.hidden_bias,
+        settings.later_bias,
+        settings.blocks,
+    )
     buffers = buffers_of(plain)
     declared = matching(list(buffers), settings.constants, "constants")
     return made | {name: buffers[name].clone() for name in buffers if name in declared}

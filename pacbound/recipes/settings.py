@@ -44,6 +44,10 @@ def _patterns(value: Any) -> bool:
     return isinstance(value, tuple) and all(isinstance(text, str) and text for text in value)
 
 
+def _blocks(value: Any) -> bool:
+    return isinstance(value, tuple) and all(_sizes(entry) and len(entry) > 2 for entry in value)
+
+
 def _below_one(value: Any) -> bool:
     return _between(0, 1)(value) and value < 1
 
@@ -109,6 +113,10 @@ class Settings:
     prior_averaging: float = 0.0
     prior_tolerance: float = 0.001  # the risk that the prior's noise may add on that part
     prior_validation: float = 0.0  # the share of that part held out from training the prior
+    # blocks of units, each with a prior variance of its own
+    blocks: tuple[tuple[int, ...], ...] = ()  # the position of a layer, then the sizes
+    later_bias: float = 0.0  # the bias of units in the second and later blocks
+    later_scale: float = 0.02  # the scale at which their posterior starts
     # a prior from elsewhere, declared to be free of the counted examples
     origin: str = ""  # where it comes from; empty for other priors
     prior_weights: str = ""  # its file
@@ -149,6 +157,8 @@ class Settings:
             raise SettingError(
                 f"a {posterior.name} has no noise, so no bound: it is for variational inference"
             )
+        if self.blocks and self.variance_groups != "layer":
+            raise SettingError("setting blocks needs variance_groups layer: each has a variance")
         if self.earlier_epochs and self.earlier_epochs >= self.epochs:
             raise SettingError("setting earlier_epochs must be below epochs, which includes them")
         if self.objective == "elbo" and self.prior_fraction:
@@ -198,6 +208,10 @@ class Settings:
             value = converted[field.name]
             if field.type in ("tuple[int, ...]", "tuple[str, ...]") and isinstance(value, list):
                 converted[field.name] = tuple(value)
+            if field.type == "tuple[tuple[int, ...], ...]" and isinstance(value, list):
+                converted[field.name] = tuple(
+                    tuple(entry) if isinstance(entry, list) else entry for entry in value
+                )
             if field.type == "tuple[str, ...]" and isinstance(value, str):
                 converted[field.name] = (value,)
             if field.type == "float" and type(value) is int:
@@ -210,7 +224,7 @@ class Settings:
     def everything(self) -> dict[str, Any]:
         """Every setting by name, as plain types."""
         values = asdict(self)
-        return {k: list(v) if isinstance(v, tuple) else v for k, v in values.items()}
+        return {k: _plain(v) for k, v in values.items()}
 
     def to_mapping(self) -> dict[str, Any]:
         """The inverse of `from_mapping`: `everything` except the defaults.
@@ -219,6 +233,10 @@ class Settings:
         """
         at_default = {f.name for f in fields(self) if getattr(self, f.name) == f.default}
         return {k: v for k, v in self.everything().items() if k not in at_default}
+
+
+def _plain(value: Any) -> Any:
+    return [_plain(entry) for entry in value] if isinstance(value, tuple) else value
 
 
 def _network_names() -> str:
@@ -263,6 +281,12 @@ _RULES: dict[str, tuple[Callable[[Any], bool], str | Callable[[], str]]] = {
     "prior_averaging": (_below_one, "a decay of at least 0 (off) and below 1"),
     "prior_tolerance": (lambda value: _positive(value) and value < 1, "a risk above 0, below 1"),
     "prior_validation": (_below_one, "a share of the prior's part from 0 (none) to below 1"),
+    "blocks": (
+        _blocks,
+        "a list of layers with the sizes of their blocks, such as [[1, 30, 570]]",
+    ),
+    "later_bias": (_between(-100, 100), "a number, such as -4"),
+    "later_scale": (_between(1e-6, 10), "a positive number"),
     "origin": (
         lambda value: (
             isinstance(value, str) and len(value) <= LONGEST_ORIGIN and value.isprintable()

@@ -265,7 +265,6 @@ class _Run:
             {name: value.to(device) for name, value in self.problem.center.items()},
             settings.variance_groups,
             "fixed" if self.problem.variances else settings.prior_variance,
-            settings.initial_scale,
             None if variational else Tail(settings.kl_samples, settings.delta / 5),
             self.problem.variances or (settings.fixed_variance,),
         ).to(device, dtype)

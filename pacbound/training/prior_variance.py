@@ -39,9 +39,8 @@ class PriorVariance(nn.Module):
         network: The stochastic network.
         center: The prior's centre, by parameter name.
         grouping: "layer" or "network": the layers that share one variance.
-        mode: "profiled": λ = T/d, which minimises the KL; "trained"; or "fixed", off the grid.
-        scales: The posterior's initial scales, one for all layers or one for each. A trained λ
-            starts at their mean square.
+        mode: "profiled": λ = T/d, which minimises the KL; "trained", from the mean square of the
+            posterior's initial scales; or "fixed", off the grid.
         fixed: λ if it is fixed: one for all groups, or one for each.
         tail: How the certificate will sample the KL; None to omit its allowance.
     """
@@ -52,7 +51,6 @@ class PriorVariance(nn.Module):
         center: dict[str, Tensor],
         grouping: str,
         mode: str,
-        scales: Sequence[float],
         tail: Tail | None,
         fixed: Sequence[float] = (1.0,),
     ) -> None:
@@ -67,9 +65,8 @@ class PriorVariance(nn.Module):
         each = [*fixed] * (len(groups) if len(fixed) == 1 else 1)
         self._fixed = [math.log(value) for value in each] if mode == "fixed" else None
         if mode == "trained":
-            names = network.drawn_layers()
-            squares = dict(zip(names, [s**2 for s in scales] * len(names), strict=False))
-            starts = [sum(squares[layer] for layer in layers) / len(layers) for layers in groups]
+            squares = {name: scale**2 for name, scale in network.scales.items()}
+            starts = [sum(squares[name] for name in names) / len(names) for names in groups]
             self.log_variance = nn.Parameter(torch.tensor(starts).log())
         self._tail = tail
         self._norms = [[EstimatedNorm() for _ in group] for group in self._groups]

@@ -43,7 +43,7 @@ def fitted_variances(
     Arguments:
         own: Whether the network is a user's own, so that its use of layers must be observed.
     """
-    probe = StochasticNetwork(plain, center, posterior_named("diag"), (1.0,))
+    probe = StochasticNetwork(plain, center, posterior_named("diag"), (1.0,), settings.blocks)
     groups = probe.variance_groups(settings.variance_groups)
     sizes = [_root_mean_square(probe, center, layers) for layers in groups]
     if own:
