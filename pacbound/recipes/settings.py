@@ -116,7 +116,7 @@ class Settings:
     # blocks of units, each with a prior variance of its own
     blocks: tuple[tuple[int, ...], ...] = ()  # the position of a layer, then the sizes
     later_bias: float = 0.0  # the bias of units in the second and later blocks
-    later_scale: float = 0.02  # the scale at which their posterior starts
+    later_scale: float = 0.01  # the scale at which their posterior starts
     # a prior from elsewhere, declared to be free of the counted examples
     origin: str = ""  # where it comes from; empty for other priors
     prior_weights: str = ""  # its file
