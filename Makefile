@@ -57,7 +57,8 @@ fuzz: $(INSTALLED)  ## 100 000 mutated certificates and 20 000 checkpoints: none
 
 coverage: $(INSTALLED)  ## 1000 certificates of every predictor and prior, 20 000 draws: how many hold
 	OMP_NUM_THREADS=1 PACBOUND_COVERAGE=1000 PACBOUND_COVERAGE_DRAWS=20000 \
-		$(BIN)/python -m pytest -q tests/predictors/test_coverage.py tests/predictors/test_binomial_draw.py
+		$(BIN)/python -m pytest -q tests/predictors/test_coverage.py tests/predictors/test_binomial_draw.py \
+		tests/fixed/test_fixed_coverage.py
 
 audit: $(INSTALLED)  ## known holes in the pinned dependencies; needs a network
 	$(BIN)/python -m pip install --quiet pip-audit

@@ -68,7 +68,7 @@ def summarise(entry: Entry) -> Summary:
         nats=None if evidence is None else float(evidence.nats),
         ledger=float(certificate.bound.ledger),
         risk_bound=float(claim.bound),
-        test_error=test_error(certificate),
+        test_error=test_error(certificate) if claim is certificate.overall else None,
         paper_bound=column.bound / 100 if column else None,
         training_log=log.path.as_posix() if log else None,
     )
