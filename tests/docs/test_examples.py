@@ -68,6 +68,8 @@ BEFORE = {
         "pacbound train mlp-30 -o first.pt",
         "pacbound certify first.pt",
     ],
+    "docs/policies.md": ["mkdir certificates", "cp deployed.json certificates/digits.json"],
+    "docs/monitoring.md": ["mkdir certificates", "cp deployed.json certificates/digits.json"],
     "docs/scaling.md": ["pacbound train mlp-30 -o mlp.pt"],
     "docs/variational-inference.md": ["pacbound vi lenet-5 --posterior diag -o lenet.pt"],
     "docs/reading-a-certificate.md": [
