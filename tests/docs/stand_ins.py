@@ -81,6 +81,8 @@ def put_files(folder: Path) -> None:
     put_predictions(folder)
     (folder / "package").mkdir()
     (folder / "package" / "module.py").write_text(FACTORY)
+    put_features(folder / "cifar-10-lite2.npz", CLASSES)
+    put_features(folder / "spam-assassin-minilm.npz", 2)
     weights = nn.Sequential(nn.Flatten(), nn.Linear(64, CLASSES)).state_dict()
     torch.save(weights, folder / "pretrained.pt")
     clone = folder / "path" / "to" / "pacbound" / "certificate"
@@ -120,6 +122,15 @@ def put_predictions(folder: Path) -> None:
     for name, part in (("probabilities", lines[:400]), ("calibration", lines[400:])):
         text = "\n".join(["id,label,p_0,p_1,p_2", *part]) + "\n"
         (folder / f"{name}.csv").write_text(text)
+
+
+def put_features(path: Path, classes: int) -> None:
+    """Features of a frozen extractor, as `pacbound features` writes them."""
+    generator = np.random.default_rng(9)
+    y = generator.integers(0, classes, 300)
+    x = generator.normal(np.eye(classes, 12)[y], 0.2).astype(np.float32)
+    named = {"extractor_sha256": np.array("0" * 64), "extractor_origin": np.array("elsewhere")}
+    np.savez(path, x=x, y=y, **named)
 
 
 def names() -> dict[str, Any]:
