@@ -10,6 +10,7 @@ from typing import Any
 from pacbound.errors import SettingError, unknown_name
 from pacbound.networks.registry import NETWORKS
 from pacbound.posteriors import POSTERIORS, posterior_kind
+from pacbound.printable import recordable
 
 __all__ = ["Settings", "allowed"]
 
@@ -42,6 +43,12 @@ def _scales(value: Any) -> bool:
 
 def _patterns(value: Any) -> bool:
     return isinstance(value, tuple) and all(isinstance(text, str) and text for text in value)
+
+
+def _origin(value: Any) -> bool:
+    if not isinstance(value, str) or (value and not value.strip()):
+        return False
+    return recordable(value, LONGEST_ORIGIN) == value
 
 
 def _below_one(value: Any) -> bool:
@@ -264,10 +271,8 @@ _RULES: dict[str, tuple[Callable[[Any], bool], str | Callable[[], str]]] = {
     "prior_tolerance": (lambda value: _positive(value) and value < 1, "a risk above 0, below 1"),
     "prior_validation": (_below_one, "a share of the prior's part from 0 (none) to below 1"),
     "origin": (
-        lambda value: (
-            isinstance(value, str) and len(value) <= LONGEST_ORIGIN and value.isprintable()
-        ),
-        f"a text of at most {LONGEST_ORIGIN} characters",
+        _origin,
+        f"a printable text of at most {LONGEST_ORIGIN} characters, without “ and ”",
     ),
     "prior_weights": (lambda value: isinstance(value, str), "the name of a file"),
     "frozen": (_patterns, "patterns of names, such as features.*"),
