@@ -38,7 +38,7 @@ browser:  ## Chromium, which tests look at the report's page with
 
 test: $(INSTALLED) lint browser  ## lint, types, tests, and a check of every published certificate
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
-	$(PYTHON) -I -S pacbound/certificate/checker.py certificates/*.json
+	$(PYTHON) -I -S pacbound/certificate/checker.py certificates/*.json certificates/examples/*.json
 
 docs: $(INSTALLED)  ## the documentation, as pages in build/docs
 	$(BIN)/python -m sphinx -b html -n -W --keep-going -d build/doctrees docs build/docs
@@ -57,7 +57,8 @@ fuzz: $(INSTALLED)  ## 100 000 mutated certificates and 20 000 checkpoints: none
 
 coverage: $(INSTALLED)  ## 1000 certificates of every predictor and prior, 20 000 draws: how many hold
 	OMP_NUM_THREADS=1 PACBOUND_COVERAGE=1000 PACBOUND_COVERAGE_DRAWS=20000 \
-		$(BIN)/python -m pytest -q tests/predictors/test_coverage.py tests/predictors/test_binomial_draw.py
+		$(BIN)/python -m pytest -q tests/predictors/test_coverage.py tests/predictors/test_binomial_draw.py \
+		tests/fixed/test_fixed_coverage.py
 
 audit: $(INSTALLED)  ## known holes in the pinned dependencies; needs a network
 	$(BIN)/python -m pip install --quiet pip-audit

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pacbound.api import stochastic as stochastic
     from pacbound.certificate.format import Certificate as Certificate
     from pacbound.fixed.certifying import certify_fixed as certify_fixed
+    from pacbound.monitoring import monitor as monitor
     from pacbound.training.progress import Callback as Callback
     from pacbound.verification import verify as verify
 
@@ -34,6 +35,7 @@ _PLACES = {
     "certify": "pacbound.api",
     "certify_fixed": "pacbound.fixed.certifying",
     "load": "pacbound.api",
+    "monitor": "pacbound.monitoring",
     "stochastic": "pacbound.api",
     "verify": "pacbound.verification",
 }
@@ -47,6 +49,7 @@ __all__ = [
     "certify",
     "certify_fixed",
     "load",
+    "monitor",
     "stochastic",
     "verify",
 ]

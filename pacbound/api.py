@@ -24,6 +24,7 @@ from pacbound.errors import CheckpointError, SettingError
 from pacbound.networks.digests import tensors_digest
 from pacbound.networks.input_map import InputMap
 from pacbound.networks.own import prepared
+from pacbound.networks.registry import network_named
 from pacbound.networks.stochastic import StochasticNetwork
 from pacbound.posteriors import posterior_named
 from pacbound.predict.predictor import Predictor
@@ -37,13 +38,14 @@ from pacbound.predictors.threshold import parse_threshold
 from pacbound.priors import kind_of
 from pacbound.priors.choices import prior_choices
 from pacbound.priors.declared import Elsewhere, Initialised
-from pacbound.priors.from_elsewhere import elsewhere_prior
+from pacbound.priors.from_elsewhere import copied_state, elsewhere_prior
 from pacbound.priors.stored import StoredPrior
 from pacbound.recipes import Settings, recipe
 from pacbound.recipes.commands import GIVEN
 from pacbound.seeds import Noise, TrainingNoise, derive
 from pacbound.training.checkpoints import Checkpoint, described, restored, stored
 from pacbound.training.descent import OptimizerFactory, Step
+from pacbound.training.given_prior import ensure_unseen, given_prior
 from pacbound.training.log import EpochRecord, TrainingLog, log_path
 from pacbound.training.loop import train
 from pacbound.training.networks import constancy, network_inputs, plain_network, with_structure
@@ -107,6 +109,10 @@ class StochasticModule(nn.Module):
     ) -> None:
         super().__init__()
         self.settings = with_structure(settings, module)
+        if module is not None and network_named(settings.network).is_given:
+            module = prepared(module, constancy(self.settings))  # later changes have no effect
+        if weights is not None:
+            weights = copied_state(weights)
         self.history: list[EpochRecord] = []  # the epochs of `fit`
         self.network: StochasticNetwork | None = None
         self._module = (module,)  # in a tuple, so that its parameters are not registered
@@ -512,6 +518,7 @@ class StochasticModule(nn.Module):
         if before is None:
             trained = self._problem is not None and self._digest() != self._start
             return self._current(data) if trained and not kind_of(self.settings).learns else None
+        ensure_unseen(before.stored_prior, data)
         if before.learned_prior is not None and before.data["sha256"] != data.sha256:
             raise CheckpointError(
                 f"the prior learned from a part of other data than this {data.name}: "
@@ -526,6 +533,8 @@ class StochasticModule(nn.Module):
             return replace(self._checkpoint, posterior=stored(problem.network), training=None)
         if data is None:
             raise SettingError("the network has not seen data yet: call fit first")
+        if kind_of(self.settings).learns:
+            raise SettingError("the prior has not learned yet: call fit first")
         settings = replace(self.settings, data=data.origin or GIVEN)
         return Checkpoint(
             settings,
@@ -534,7 +543,9 @@ class StochasticModule(nn.Module):
             0,
             stored(problem.network),
             None,
-            self._given(),
+            given_prior(settings, data, self._module[0], self._weights)
+            if kind_of(settings).keeps_values
+            else None,
         )
 
     def _adopt(self, made: Checkpoint) -> None:
@@ -616,7 +627,7 @@ def stochastic(
     posterior_named(chosen.posterior)  # an unknown posterior, or one without a price, fails now
     prior_choices(chosen)
     weights = prior.state if isinstance(prior, Elsewhere) else None
-    return StochasticModule(chosen, prepared(module, constancy(chosen)), weights)
+    return StochasticModule(chosen, module, weights)
 
 
 def load(path: str | os.PathLike[str], module: nn.Module | None = None) -> StochasticModule:

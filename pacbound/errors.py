@@ -15,8 +15,10 @@ __all__ = [
     "FileError",
     "MissingDependency",
     "ModuleError",
+    "MonitorError",
     "OutOfMemory",
     "PacboundError",
+    "PolicyError",
     "ResultError",
     "SettingError",
     "TrainingDiverged",
@@ -56,6 +58,14 @@ class CheckpointError(PacboundError):
 
 class CertificateError(PacboundError):
     """A file is not a certificate of this format, or its claim cannot be checked."""
+
+
+class MonitorError(PacboundError):
+    """The state of a monitor is damaged, or of another certificate or other outcomes."""
+
+
+class PolicyError(PacboundError, ValueError):
+    """A policy cannot be read: an unknown rule, a value of the wrong kind, a missing baseline."""
 
 
 class ResultError(PacboundError):

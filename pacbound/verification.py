@@ -8,6 +8,7 @@ from pathlib import Path
 
 from pacbound.certificate.checker import Verdict, check_file
 from pacbound.errors import CertificateError, FileError
+from pacbound.policy import judge, read_policy
 
 __all__ = ["check_demands", "model_digest", "verify"]
 
@@ -17,6 +18,7 @@ def verify(
     max_risk: float = 1.0,
     checkpoint: str | os.PathLike[str] = "",
     max_class_risk: float = 1.0,
+    policy: str | os.PathLike[str] = "",
 ) -> Verdict:
     """Whether the certificate in a file proves its claims.
 
@@ -27,12 +29,20 @@ def verify(
         max_risk: Reject a certificate whose bound on the overall error is larger or missing.
         checkpoint: Reject a certificate that is not for the posterior in this file.
         max_class_risk: Reject a certificate whose bound for a true class is larger or missing.
+        policy: Reject a certificate that violates a rule of this policy; the reason names all.
     """
     for name, value in (("max_risk", max_risk), ("max_class_risk", max_class_risk)):
         if not 0 <= value <= 1:
             raise CertificateError(f"{name} {value} is not in [0, 1]")
     most, most_of_classes = (Decimal(repr(float(x))) for x in (max_risk, max_class_risk))
-    return check_demands(os.fspath(path), most, most_of_classes, checkpoint)
+    verdict = check_demands(os.fspath(path), most, most_of_classes, checkpoint)
+    if not policy:
+        return verdict
+    judged = judge(path, verdict, read_policy(policy))
+    if not judged.violations:
+        return verdict
+    reasons = "; ".join(f"{each.rule}: {each.message}" for each in judged.violations)
+    return Verdict(False, reason=reasons, exit_code=1)
 
 
 def check_demands(

@@ -21,7 +21,9 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"bounds"}),
     frozenset({"flows", "certificate"}),
     frozenset({"data", "posteriors", "networks", "extractors", "recipes", "priors", "workers"}),
-    frozenset({"training", "predictors", "predict", "verification", "fixed"}),
+    frozenset(
+        {"training", "predictors", "predict", "verification", "fixed", "monitoring", "policy"}
+    ),
     frozenset({"report"}),
     frozenset({"api", "sklearn"}),
     frozenset({"pacbound"}),

@@ -10,6 +10,8 @@ import torch
 from torch import Tensor, nn
 
 import pacbound
+from pacbound.data.given import dataset_given
+from pacbound.predictors.export import export_network, load_exported
 from pacbound.priors import Elsewhere, Initialised, Learned
 
 
@@ -95,3 +97,71 @@ def test_from_the_module_to_predictions(kind: type[nn.Module], prior: str, tmp_p
     assert gibbs.evidence.nats > 0
     probabilities = net.predict_proba(x[:4], samples=3)
     torch.testing.assert_close(probabilities.sum(1), torch.ones(4, dtype=torch.float64))
+
+
+class Asking(nn.Module):
+    """Reads options of its layers, calls attention by keyword, and packs its sequences."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.read = nn.LSTM(3, 4, batch_first=True)
+        self.attend = nn.MultiheadAttention(4, 2, batch_first=True)
+        self.last = nn.Linear(4, 2)
+
+    def forward(self, x: Tensor) -> Tensor:
+        lengths = torch.full((len(x),), x.shape[1])
+        packed = nn.utils.rnn.pack_padded_sequence(x, lengths, batch_first=True)
+        _, (state, _) = self.read(packed)
+        assert state.shape[-1] == self.read.hidden_size
+        query = state.transpose(0, 1)
+        mixed, _ = self.attend(query=query, key=query, value=query)
+        return self.last(mixed[:, 0])  # type: ignore[no-any-return]
+
+
+class SharedBias(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.second = nn.Linear(15, 6), nn.Linear(6, 6)
+        self.second.bias = self.first.bias
+        self.last = nn.Linear(6, 2)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.last(self.second(self.first(x.flatten(1)).tanh()).tanh())  # type: ignore[no-any-return]
+
+
+class Masked(nn.Module):
+    """Buffers of other types, one of them expanded, one in no state dict."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.last = nn.Linear(15, 2)
+        self.again = nn.Linear(15, 2)
+        self.again.weight = self.last.weight
+        self.register_buffer("kept", torch.ones(15, dtype=torch.bool))
+        self.register_buffer("places", torch.arange(15))
+        self.register_buffer("own", torch.ones(1).expand(15), persistent=False)
+
+    def forward(self, x: Tensor) -> Tensor:
+        seen = x.flatten(1)[:, self.places] * self.kept * self.own
+        return self.last(seen) + self.again(seen)  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize("kind", [Asking, SharedBias, Masked])
+def test_what_is_exported_can_be_read_as_a_state_dict(
+    kind: type[nn.Module], tmp_path: Path
+) -> None:
+    generator = np.random.default_rng(0)
+    x = generator.normal(size=(80, 5, 3)).astype(np.float32)
+    data = x, (x.sum((1, 2)) > 0).astype(np.int64)
+    torch.manual_seed(0)
+    module = kind()
+    checkpoint, target = tmp_path / "net.pt", tmp_path / "exported.pt"
+    net = pacbound.stochastic(module, "diag", Elsewhere(origin="an initialisation of torch"))
+    net.fit(data, epochs=1, batch=40, progress=False, checkpoint=checkpoint)
+    certificate = net.certify(data, predictor="draw")
+    export_network(checkpoint, dataset_given(data), certificate, target, module)
+    ordinary = kind()
+    ordinary.load_state_dict(torch.load(target, weights_only=True))
+    expected = net.draw(data)(x)
+    torch.testing.assert_close(ordinary.eval()(torch.from_numpy(x)), expected)
+    torch.testing.assert_close(load_exported(target, kind())(x), expected.detach())

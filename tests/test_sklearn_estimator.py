@@ -97,7 +97,7 @@ def test_the_inputs_map_does_not_depend_on_counted_examples(
     else:  # both orders are of all examples: the second is asked for on what is in the first
         monkeypatch.setattr("pacbound.sklearn.set_aside", lambda *_: (aside, rest))
         orders = {len(X): np.concatenate([split.learned, split.counted])}
-    for module in ("pacbound.sklearn", "pacbound.priors.split"):
+    for module in ("pacbound.priors.scaling", "pacbound.priors.split"):
         monkeypatch.setattr(f"{module}.split_order", lambda digests, _: orders[len(digests)])
     second = clone(estimator).fit(other, y)
     assert np.array_equal(first.center_, second.center_)

@@ -14,7 +14,9 @@ from pacbound_cli.data import data
 from pacbound_cli.errors import OneLineErrors
 from pacbound_cli.explain import explain
 from pacbound_cli.features import features
+from pacbound_cli.monitor import monitor
 from pacbound_cli.plot import plot
+from pacbound_cli.policy import policy
 from pacbound_cli.predict import predict
 from pacbound_cli.recipes import recipes
 from pacbound_cli.report import report
@@ -50,6 +52,8 @@ for command in (
     certify,
     certify_fixed,
     verify,
+    policy,
+    monitor,
     explain,
     plot,
     vi,

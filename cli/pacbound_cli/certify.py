@@ -357,8 +357,8 @@ def show_certificate(certificate: Certificate, path: Path) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from pacbound.predictors import terms
     from pacbound.report.explanation import is_vacuous
+    from pacbound.report.terms import terms
 
     console = Console()
     console.print(certificate.sentence, style="bold")

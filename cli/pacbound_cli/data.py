@@ -76,14 +76,15 @@ def list_(as_json: bool) -> None:
         click.echo(json.dumps(rows, indent=2, ensure_ascii=False))
         return
 
+    from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.table import Table
 
-    table = Table()
+    table = Table(box=SIMPLE_HEAD, show_edge=False)
     table.add_column("name", no_wrap=True)
     table.add_column("what")
     for column in ("train", "test", "classes", "size"):
-        table.add_column(column, justify="right")
+        table.add_column(column, justify="right", no_wrap=True)
     table.add_column("cached")
     for entry in entries:
         table.add_row(

@@ -86,6 +86,8 @@ def features(
 
     if output.suffix != ".npz":
         raise FileError(f"features are an .npz file; write to {output}.npz")
+    if output.is_file():
+        raise FileError(f"{output} exists; delete it, or choose another output")
     ensure_writable(output)
     if threads is not None:
         torch.set_num_threads(threads)

@@ -36,6 +36,14 @@ MANY = 8  # from this many files on, a progress bar is shown
     help="Another folder to search for training logs, by checkpoint name.",
 )
 @click.option(
+    "--monitor",
+    "monitors",
+    metavar="STATE",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="Show what `pacbound monitor --state STATE` found, beside its certificate. Repeatable.",
+)
+@click.option(
     "--verifier",
     metavar="FILE",
     type=click.Path(path_type=Path),
@@ -43,7 +51,12 @@ MANY = 8  # from this many files on, a progress bar is shown
 )
 @json_option
 def report(
-    paths: tuple[Path, ...], output: Path, logs: Path | None, verifier: Path | None, as_json: bool
+    paths: tuple[Path, ...],
+    output: Path,
+    logs: Path | None,
+    monitors: tuple[Path, ...],
+    verifier: Path | None,
+    as_json: bool,
 ) -> None:
     """Write a page about certificates, each of them verified.
 
@@ -59,12 +72,13 @@ def report(
     Examples:
       pacbound report certificates -o report.html
       pacbound report certificates/mlp.json --logs runs
+      pacbound report certificates/mlp.json --monitor state.json
       pacbound report --verifier verify.html
     """
     from dataclasses import asdict
 
     from pacbound.files import ensure_writable, write_whole
-    from pacbound.report.page import document, gather, summarise
+    from pacbound.report.page import document, gather, summarise, with_monitors
 
     if verifier is not None:
         _write_verifier(verifier)
@@ -74,7 +88,7 @@ def report(
         raise click.UsageError("Missing argument 'PATH...'.")
     gathered = gather(paths)
     ensure_writable(output)
-    entries = list(_entries(gathered.certificates, logs))
+    entries = with_monitors(list(_entries(gathered.certificates, logs)), monitors)
     content = document(entries, gathered.others).encode()
     write_whole(output, lambda stream: stream.write(content))
     if as_json:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from decimal import Decimal
+from typing import NoReturn
 
 import click
 
@@ -43,26 +44,38 @@ def _risk(ctx: click.Context, param: click.Parameter, value: float) -> Decimal:
     help="Reject a certificate that does not match this checkpoint: its posterior, or the centre "
     "of its learned prior.",
 )
+@click.option(
+    "--policy",
+    metavar="FILE",
+    default="",
+    help="Hold the certificates against the rules in this YAML file, which `pacbound policy` can "
+    "write. One line for each violated rule.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the verdicts as JSON.")
 def verify(
     certificates: tuple[str, ...],
     max_risk: Decimal,
     max_class_risk: Decimal,
     checkpoint: str,
+    policy: str,
     as_json: bool,
 ) -> None:
     """Verify that certificates prove what they claim.
 
     Every step is recomputed from the figures in the file. Neither the data nor the training code is
-    needed. Exit code 0: all are valid; 1: one is rejected; 2: a file cannot be read.
+    needed. Exit code 0: all are valid; 1: one is rejected, or violates a rule of the policy; 2: a
+    file cannot be read.
 
     \b
     Example, for a build that requires a risk of at most 25 %:
       pacbound verify certificates/mlp-600.json --max-risk 0.25 --checkpoint mlp.pt
       pacbound verify certificates/mlp-600.json --max-class-risk 0.4
+      pacbound verify certificates/*.json --policy policy.yaml
     """
     from pacbound.verification import check_demands
 
+    if policy:
+        _verify_by_policy(certificates, max_risk, max_class_risk, checkpoint, policy, as_json)
     verdicts = {
         path: check_demands(path, max_risk, max_class_risk, checkpoint) for path in certificates
     }
@@ -74,3 +87,29 @@ def verify(
         for path, verdict in verdicts.items():
             click.echo(verdict.line(path))
     raise SystemExit(max(verdict.exit_code for verdict in verdicts.values()))
+
+
+def _verify_by_policy(
+    certificates: tuple[str, ...],
+    max_risk: Decimal,
+    max_class_risk: Decimal,
+    checkpoint: str,
+    policy: str,
+    as_json: bool,
+) -> NoReturn:
+    """Print what the checker and the policy say, and exit."""
+    from pacbound.policy import judge, read_policy, summary
+    from pacbound.verification import check_demands
+
+    rules = read_policy(policy)
+    judged = [
+        judge(path, check_demands(path, max_risk, max_class_risk, checkpoint), rules)
+        for path in certificates
+    ]
+    if as_json:
+        text = json.dumps(summary(rules, judged), indent=1, ensure_ascii=False, default=float)
+        click.echo(printable_json(text))
+    else:
+        for line in (line for each in judged for line in each.lines()):
+            click.echo(line)
+    raise SystemExit(max(each.exit_code for each in judged))

@@ -27,7 +27,8 @@ __all__ = ["Extracted", "Report", "extract", "remove_chunks", "save_features"]
 
 BATCHES = 20  # in a chunk: at most so many are computed again after a kill
 MATES = 8  # examples that are computed alone and together
-TOLERANCE = 0.02  # of the largest feature: rounding in bfloat16 is below it
+TOLERANCE = 0.02  # of the spread of a feature: rounding in bfloat16 is below it
+ROUNDING = 1e-4  # of the largest value of a feature
 
 Report = Callable[[int, int], None]  # examples done, and all
 
@@ -72,7 +73,10 @@ def extract(
             "contains both networks, and the original data"
         )
     work = _Work(extractor.eval(), batch, chunks)
-    digest = module_digest(extractor)
+    try:
+        digest = module_digest(extractor)
+    except ValueError as error:  # names or types that digests do not cover
+        raise ModuleError(f"the extractor cannot be identified: {error}") from error
     _refuse_mates(work, data.train_inputs[:MATES])
     work.open(digest, data)
     total, done, kept = sum(map(len, _inputs(data))), 0, 0
@@ -220,8 +224,9 @@ def _refuse_mates(work: _Work, inputs: NDArray[Any]) -> None:
     """
     together = work.batch_of(inputs)
     alone = np.concatenate([work.batch_of(inputs[i : i + 1]) for i in range(len(inputs))])
-    allowed = TOLERANCE * float(np.abs(alone).max())
-    if alone.shape != together.shape or float(np.abs(alone - together).max()) > allowed:
+    spread = np.abs(alone - alone.mean(0)).max(0)
+    allowed = TOLERANCE * spread + ROUNDING * np.abs(alone).max(0)
+    if alone.shape != together.shape or (np.abs(alone - together) > allowed).any():
         raise ModuleError(
             "the extractor's features of an input depend on the other inputs of its batch (batch "
             "normalisation without running statistics?)"

@@ -65,13 +65,14 @@ def _case(path: Path, columns: Columns, first: int, group: str) -> Case:
 def _ensure_known(columns: Columns, group: str) -> list[str]:
     """The columns of probabilities; DataError if another column is unknown or missing."""
     known = [group if group and name == "group" else name for name in KNOWN]
+    if group and group not in columns:
+        raise unknown_name("column", group, columns)
     probable = [name for name in columns if name.startswith(PREFIX) and name not in known]
     for name in columns:
         if name not in known and name not in probable:
             raise unknown_name("column", name, [*known, f"{PREFIX}0"])
-    for name in ("label", *([group] if group else [])):
-        if name not in columns:
-            raise DataError(f"it has no column '{name}'")
+    if "label" not in columns:
+        raise DataError("it has no column 'label'")
     if "prediction" not in columns and not probable:
         raise DataError(f"it has no column 'prediction' and no probabilities '{PREFIX}0', …")
     if probable and "confidence" in columns:

@@ -23,6 +23,7 @@ __all__ = ["UNCUT", "FixedNorm", "StochasticLayer", "StochasticLinear", "kind_of
 
 AFFINE = "affine"  # the weight of a dense layer, with its bias as the last column
 UNCUT: Sizes = ((), ())
+OPTIONS = (bool, int, float, str, tuple, type(None))
 TOGETHER = 1 << 17  # entries: smaller tensors are drawn several at once; larger ones fill a cache
 
 
@@ -158,6 +159,20 @@ class StochasticLayer(nn.Module):
         """The inverse of `pack`."""
         return dict(packed)
 
+    def __getattr__(self, name: str) -> Any:
+        """An option of the plain layer, such as `hidden_size`; its tensors are drawn, not read."""
+        try:
+            return super().__getattr__(name)
+        except AttributeError:
+            found = (
+                getattr(self.__dict__["_bare"][0], name, self) if "_bare" in self.__dict__ else self
+            )
+            if isinstance(found, OPTIONS):
+                return found
+            raise AttributeError(
+                f"forward reads '{name}' of a layer; it must use its layers by calling them"
+            ) from None
+
     def posterior_of(self, name: str) -> Posterior:
         posterior = self.posteriors[name]
         assert isinstance(posterior, Posterior)
@@ -270,6 +285,11 @@ class StochasticComposite(StochasticLayer):
 
     regular = False
 
+    def forward(self, *arguments: Any, **options: Any) -> Any:
+        (drawn,) = self.weights_of([True])
+        weights = {**self.constants.values(), **drawn}
+        return functional_call(self._bare[0], weights, arguments, options)
+
     @property
     def self_attn(self) -> SimpleNamespace:
         """What an `nn.TransformerEncoder` asks its layers for: where the batch is."""
@@ -305,6 +325,10 @@ class StochasticLinear(StochasticLayer):
         super().lend()
         self.local = False
 
+    def borrow(self, weights: dict[str, tuple[StochasticLayer, str]]) -> None:
+        super().borrow(weights)
+        self.local = self.local and not weights
+
     def begin(self, source: Noise | None, draws: int, share: Share) -> None:
         super().begin(source, draws, share)
         self._used = False
@@ -323,7 +347,8 @@ class StochasticLinear(StochasticLayer):
     def forward(self, inputs: Tensor, *others: Any, **options: Any) -> Any:
         (name,) = self.posteriors
         posterior = self.posterior_of(name)
-        if self.source is not None and not (self.local and posterior.is_gaussian):
+        is_local = self.local and posterior.is_gaussian
+        if self.borrowed or (self.source is not None and not is_local):
             return super().forward(inputs, *others, **options)
         if self.source is not None:
             if self._used or inputs.dim() != 2 or len(inputs) != self.share.rows:

@@ -23,7 +23,7 @@ from torch.nn.utils.parametrize import is_parametrized
 from pacbound.errors import ModuleError
 from pacbound.networks.leaks import hidden_state
 from pacbound.networks.parts import COMPOSITES
-from pacbound.networks.values import buffers_of, freeze, matching
+from pacbound.networks.values import COUNTER, buffers_of, freeze, matching
 from pacbound.posteriors import posterior_kind
 
 __all__ = ["SUPPORTED", "Constancy", "prepared", "refuse_wide", "structure_digest"]
@@ -50,6 +50,8 @@ SUPPORTED: tuple[type[nn.Module], ...] = (
     nn.GRUCell,
     nn.RNNCell,
 )
+STATISTICS = ("running_mean", "running_var", COUNTER)
+BATCH_NORMS = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d, nn.SyncBatchNorm)
 WIDEST = 10_000  # rows of a triangular factor; k-linear needs the square of this in entries
 ELSEWHERE = "take the weights from a prior from elsewhere (--prior-weights, priors.elsewhere)"
 
@@ -94,12 +96,20 @@ def prepared(module: nn.Module, constancy: Constancy = NONE) -> nn.Module:
         copied = copy.deepcopy(module)
     except Exception as error:  # copying an attribute may raise anything
         raise ModuleError(f"the module cannot be copied: {error}") from error
+    _own_buffers(copied)
     freeze(copied, constancy.frozen)
     _refuse_unsupported(copied, constancy)
     for layer in copied.modules():
         if isinstance(layer, nn.Embedding) and not layer._forward_pre_hooks:
             layer.register_forward_pre_hook(_refuse_other_rows)
     return copied.to("cpu", torch.float32).eval()
+
+
+def _own_buffers(module: nn.Module) -> None:
+    """Give every buffer memory of its own: an expanded one cannot be written to."""
+    for layer in module.modules():
+        for leaf, value in list(layer.named_buffers(recurse=False)):
+            setattr(layer, leaf, value.clone(memory_format=torch.contiguous_format))
 
 
 def _refuse_other_rows(layer: nn.Module, arguments: tuple[Any, ...]) -> None:
@@ -123,6 +133,8 @@ def _refuse_at_sight(module: nn.Module) -> None:
     """Refuse what no prior makes sound, before the module is copied."""
     registered = {id(part) for part in module.modules()}
     for name, layer in module.named_modules():
+        if any(character.isspace() for character in name):
+            raise ModuleError(f"the name of layer '{name}' has a space; digests need names without")
         if reason := _unsupported(layer):
             raise ModuleError(f"{_named(name, layer)} is not supported: {reason}")
         if hidden := hidden_state(layer, registered):
@@ -179,9 +191,8 @@ def _refuse_unsupported(module: nn.Module, constancy: Constancy) -> None:
 
 def _other_buffers(layer: nn.Module) -> list[str]:
     """The buffers of a layer, except for the statistics of a normalisation."""
-    if isinstance(layer, _BatchNorm | _InstanceNorm):
-        return []
-    return [leaf for leaf, _ in layer.named_buffers(recurse=False)]
+    statistics = STATISTICS if isinstance(layer, _BatchNorm | _InstanceNorm) else ()
+    return [leaf for leaf, _ in layer.named_buffers(recurse=False) if leaf not in statistics]
 
 
 def _fitted(layer: nn.Module, constancy: Constancy) -> str | None:
@@ -208,6 +219,19 @@ def _unsupported(layer: nn.Module) -> str | None:
             "its parameters are computed from others (torch.nn.utils.parametrize); call "
             "remove_parametrizations first"
         )
+    if isinstance(layer, _BatchNorm) and type(layer) not in BATCH_NORMS:
+        return (
+            "it is a batch normalisation with code of its own; use an nn.BatchNorm and the rest "
+            "after it"
+        )
+    if type(layer).get_extra_state is not nn.Module.get_extra_state:
+        return "its extra state (get_extra_state) is not in the posterior"
+    for name, value in [
+        *layer.named_parameters(recurse=False),
+        *layer.named_buffers(recurse=False),
+    ]:
+        if value.is_complex():
+            return f"its tensor '{name}' is complex; only real tensors are supported"
     if isinstance(layer, _BatchNorm) and not layer.track_running_stats:
         return "without running statistics, its outputs depend on the other examples of the batch"
     hooks = [*layer._forward_hooks.values(), *layer._forward_pre_hooks.values()]

@@ -115,16 +115,17 @@ class StochasticNetwork(nn.Module):
         for name, layer in self.layers.items():
             uses = [[(s[0] == n, len(s)) for s in shapes[name]] for n, shapes in passes]
             if isinstance(layer, StochasticLinear):
-                layer.local = not layer.lends and uses == [[(True, 2)], [(True, 2)]]
+                alone = not layer.lends and not layer.borrowed
+                layer.local = alone and uses == [[(True, 2)], [(True, 2)]]
             once = all(len(use) < 2 and all(follows for follows, _ in use) for use in uses)
             self.regular = self.regular and once and layer.regular
 
     @torch.no_grad()
     def _shapes(self, inputs: Tensor) -> dict[str, list[torch.Size]]:
-        """The input shapes of each layer in one pass."""
+        """The shapes of each layer's first input in one pass; none if that is no tensor."""
         shapes: dict[str, list[torch.Size]] = {name: [] for name in self.layers}
         hooks = [
-            layer.register_forward_pre_hook(lambda _, args, to=to: to.append(args[0].shape))
+            layer.register_forward_pre_hook(lambda _, args, to=to: to.append(_shape(args)))
             for layer, to in zip(self.layers.values(), shapes.values(), strict=True)
         ]
         try:
@@ -220,6 +221,11 @@ def _scales(
     return {name: [scale] + [later] * (count - 1) for (name, count), scale in pairs}
 
 
+def _shape(arguments: tuple[object, ...]) -> torch.Size:
+    first = arguments[0] if arguments else None
+    return first.shape if isinstance(first, Tensor) and first.dim() else torch.Size([0])
+
+
 def _places(module: nn.Module) -> dict[int, list[str]]:
     """All names of each module, by its id: a layer may be registered in several places."""
     places: dict[int, list[str]] = {}
@@ -233,7 +239,7 @@ def _fix_norms(
 ) -> None:
     """Replace batch normalisation by an affine map, if the centre has its statistics."""
     for name, layer in list(module.named_modules()):
-        if isinstance(layer, _BatchNorm) and f"{name}.running_mean" in center:
+        if isinstance(layer, _BatchNorm) and f"{name}.running_mean" in center:  # exact types
             leaves = ("running_mean", "running_var", "weight", "bias")
             values = {
                 leaf: center[f"{name}.{leaf}"] for leaf in leaves if f"{name}.{leaf}" in center

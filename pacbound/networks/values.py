@@ -11,7 +11,7 @@ from fnmatch import fnmatchcase
 
 import torch
 from torch import Tensor, nn
-from torch.nn.modules.batchnorm import _BatchNorm
+from torch.nn.modules.batchnorm import _BatchNorm, _NormBase
 
 from pacbound.errors import ModuleError, SettingError
 
@@ -19,6 +19,7 @@ __all__ = [
     "COUNTER",
     "buffers_of",
     "constant_names",
+    "counters_of",
     "freeze",
     "matching",
     "take_values",
@@ -29,9 +30,15 @@ COUNTER = "num_batches_tracked"  # of batch normalisation; no output depends on 
 
 
 def buffers_of(module: nn.Module) -> dict[str, Tensor]:
-    """The buffers by name, without counters."""
-    found = module.named_buffers()
-    return {name: value for name, value in found if name.rpartition(".")[2] != COUNTER}
+    """The buffers by name, without the counters of normalisations."""
+    counters = counters_of(module)
+    return {name: value for name, value in module.named_buffers() if name not in counters}
+
+
+def counters_of(module: nn.Module) -> set[str]:
+    """The names of the counters of normalisations."""
+    norms = [name for name, layer in module.named_modules() if isinstance(layer, _NormBase)]
+    return {f"{name}.{COUNTER}" if name else COUNTER for name in norms}
 
 
 def values_of(module: nn.Module) -> dict[str, Tensor]:
@@ -60,8 +67,8 @@ def matching(names: Sequence[str], patterns: Sequence[str], option: str) -> set[
     found = {pattern: [n for n in names if fnmatchcase(n, pattern)] for pattern in patterns}
     for pattern, matches in found.items():
         if not matches:
-            some = ", ".join(names[:3])
-            raise SettingError(f"{option} '{pattern}' matches no tensor of the network ({some}, …)")
+            some = f" ({', '.join(names[:3])}, …)" if names else ": it has none that could match"
+            raise SettingError(f"{option} '{pattern}' matches no tensor of the network{some}")
     return {name for matches in found.values() for name in matches}
 
 

@@ -126,8 +126,7 @@ def export_network(
     checkpoint = Checkpoint.load(checkpoint_path)
     settings, network = checkpoint.settings, _certified(predictor, checkpoint, data, module)
     digest = certificate.model.sha256 if evidence is None else evidence.weights_sha256
-    weights = {name: value.detach() for name, value in values_of(network).items()}
-    if tensors_digest(weights) != digest:
+    if tensors_digest(values_of(network)) != digest:
         raise CheckpointError(
             f"{checkpoint_path} and {data.name} do not give the certificate's network"
         )
@@ -135,7 +134,7 @@ def export_network(
     if in_graph:
         _write_onnx(network, settings, data, extractor, target)
     else:
-        content = weights if extractor is None else _joined(extractor, weights)
+        content = state_of(network) if extractor is None else _joined(extractor, network)
         write_whole(target, lambda stream: torch.save(content, stream))
     steps = _steps(settings, data, extractor, in_graph)
     description = {
@@ -165,14 +164,15 @@ def ensure_extractor(extractor: nn.Module, data: Dataset) -> None:
         )
 
 
-def _joined(extractor: nn.Module, weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
+def state_of(module: nn.Module) -> dict[str, Tensor]:
+    """The state dict of a module, each tensor with memory of its own."""
+    return {name: value.detach().clone() for name, value in module.state_dict().items()}
+
+
+def _joined(extractor: nn.Module, network: nn.Module) -> dict[str, Tensor]:
     """The tensors of an extractor and of the network behind it."""
-    parts = [(EXTRACTOR, values_of(extractor)), (HEAD, weights)]
-    return {
-        f"{prefix}{name}": value.detach().clone()
-        for prefix, tensors in parts
-        for name, value in tensors.items()
-    }
+    parts = [(EXTRACTOR, state_of(extractor)), (HEAD, state_of(network))]
+    return {f"{prefix}{name}": value for prefix, of in parts for name, value in of.items()}
 
 
 def _steps(
@@ -262,23 +262,25 @@ def load_exported(
             front, weights = _parted(extractor, weights)
             if module_digest(front) != description["extractor_sha256"]:
                 raise other
-        if tensors_digest(weights) != description["weights_sha256"]:
-            raise other
         settings = Settings.from_mapping(description["settings"])
         shape, classes = tuple(description["input_shape"]), description["classes"]
         if len(settings.hidden) > len(weights):  # such a network would take long to build
             raise other
         with torch.device("meta"):  # the shapes, before memory is allocated
-            described = values_of(plain_network(settings, shape, classes, module))
+            described = plain_network(settings, shape, classes, module).state_dict()
         if {k: v.shape for k, v in described.items()} != {k: v.shape for k, v in weights.items()}:
             raise other
-        kinds = [v.dtype == torch.float32 and torch.isfinite(v).all() for v in weights.values()]
+        kinds = [
+            v.dtype == described[k].dtype and torch.isfinite(v).all() for k, v in weights.items()
+        ]
         if not all(kinds):
-            raise FileError(f"{target} has entries that are not finite float32 numbers")
+            raise FileError(f"{target} has entries of another type, or that are not finite")
     except (AttributeError, KeyError, TypeError, RuntimeError, OverflowError) as error:
         raise other from error
     network = plain_network(settings, shape, classes, module)
-    take_values(network, weights)
+    network.load_state_dict(weights)
+    if tensors_digest(values_of(network)) != description["weights_sha256"]:
+        raise other
 
     @torch.inference_mode()
     def logits(inputs: NDArray[Any]) -> Tensor:
@@ -299,5 +301,8 @@ def _parted(
         prefix: {k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)}
         for prefix in (EXTRACTOR, HEAD)
     }
-    take_values(front, parts[EXTRACTOR])
+    try:
+        front.load_state_dict(parts[EXTRACTOR])
+    except RuntimeError as error:
+        raise FileError(f"the file's extractor is another one than the given: {error}") from error
     return front, parts[HEAD]

@@ -63,6 +63,7 @@ from pacbound.recipes import Settings
 from pacbound.recipes.commands import as_texts, setting_texts, train_command
 from pacbound.seeds import certificate_seed
 from pacbound.training.checkpoints import Checkpoint, restored
+from pacbound.training.given_prior import ensure_unseen
 from pacbound.training.learned_prior import learn_prior
 from pacbound.training.log import TrainingLog, log_path
 from pacbound.training.networks import network_inputs
@@ -281,6 +282,7 @@ def _refuse(checkpoint: Checkpoint, data: Dataset, request: Request) -> None:
             f"recipe '{settings.recipe}' is not on the certificates' list of recipes; train with "
             "one that is, such as table or module"
         )
+    ensure_unseen(checkpoint.stored_prior, data)
     if learned is not None and checkpoint.data["sha256"] != data.sha256:
         raise CheckpointError(
             f"the checkpoint's prior learned from a part of other data than this {data.name}; "

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 __all__ = ["Elsewhere", "Initialised", "Learned", "elsewhere"]
 
 
+def _patterns(given: str | Sequence[str]) -> list[str]:
+    return [given] if isinstance(given, str) else list(given)
+
+
 @dataclass(frozen=True)
 class Initialised:
     """N(Θ0, λI) around an initialisation determined by a seed: free of data.
@@ -77,13 +81,13 @@ class Learned(Initialised):
     averaging: float | None = None
     tolerance: float | None = None
     validation: float | None = None
-    constants: Sequence[str] = ()
+    constants: str | Sequence[str] = ()
 
     def settings(self) -> dict[str, object]:
         """The settings of a recipe with these choices."""
         values = {name: value for name, value in super().settings().items() if value is not None}
         shared = {"prior_seed", "split_seed", "constants", *Initialised().settings()}
-        values["constants"] = list(self.constants)
+        values["constants"] = _patterns(self.constants)
         return {name if name in shared else f"prior_{name}": v for name, v in values.items()}
 
 
@@ -110,8 +114,8 @@ class Elsewhere:
 
     state: Mapping[str, Tensor] | None = None
     origin: str = ""
-    frozen: Sequence[str] = ()
-    fresh: Sequence[str] = ()
+    frozen: str | Sequence[str] = ()
+    fresh: str | Sequence[str] = ()
     seed: int = 0
     initializer: str = "fan-in-uniform"
     variance_groups: str = "layer"
@@ -119,12 +123,14 @@ class Elsewhere:
 
     def settings(self) -> dict[str, object]:
         """The settings of a recipe with these choices."""
-        if not self.origin:
+        if not self.origin.strip():
             raise SettingError("declare where the prior's weights come from: origin=…")
+        if not isinstance(self.data, str):
+            raise SettingError("data is the name of a data set or a file with other examples")
         return {
             "origin": self.origin,
-            "frozen": list(self.frozen),
-            "fresh": list(self.fresh),
+            "frozen": _patterns(self.frozen),
+            "fresh": _patterns(self.fresh),
             "prior_seed": self.seed,
             "initializer": self.initializer,
             "variance_groups": self.variance_groups,

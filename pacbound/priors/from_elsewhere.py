@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from pacbound.recipes.settings import Settings
 
-__all__ = ["ELSEWHERE", "elsewhere_prior"]
+__all__ = ["ELSEWHERE", "copied_state", "elsewhere_prior"]
 
 
 def elsewhere_prior(
@@ -33,7 +33,7 @@ def elsewhere_prior(
     """
     from pacbound.networks.initializers import prior_center
     from pacbound.networks.parts import first_names
-    from pacbound.networks.values import COUNTER, matching, values_of
+    from pacbound.networks.values import counters_of, matching, values_of
 
     own, first = values_of(plain), first_names(plain)
     made = prior_center(
@@ -45,8 +45,10 @@ def elsewhere_prior(
         settings.blocks,
     )
     fresh = matching(list(made), settings.fresh, "fresh")
-    given = {name: value for name, value in state.items() if name.rpartition(".")[2] != COUNTER}
-    in_files = {first.get(name, name) for name in plain.state_dict()}
+    given = _tensors(state, first, counters_of(plain))
+    if given and fresh == set(made):
+        raise SettingError("fresh matches every parameter: nothing comes from elsewhere")
+    in_files = {first.get(name, name) for name in plain.state_dict()} - counters_of(plain)
     wrong = [
         *(
             f"{name} has shape {tuple(value.shape)}, not {tuple(own[first[name]].shape)}"
@@ -69,6 +71,30 @@ def elsewhere_prior(
         if not values[name].isfinite().all():
             raise SettingError(f"tensor {name} of the prior has NaN or infinite entries")
     return StoredPrior(center=values, variances=None)
+
+
+def copied_state(state: object) -> dict[str, Tensor]:
+    """A copy of a state dict: the weights of a prior must not change with those of a module."""
+    from torch import Tensor
+
+    if not isinstance(state, Mapping):
+        raise SettingError(f"the prior's weights are {type(state).__name__}: give a state dict")
+    for name, value in state.items():
+        if not isinstance(name, str) or not isinstance(value, Tensor):
+            raise SettingError(
+                f"the prior's weights hold {type(value).__name__} for {printable(str(name))}: "
+                "give a state dict of tensors"
+            )
+    return {name: value.detach().clone() for name, value in state.items()}
+
+
+def _tensors(
+    state: Mapping[str, Tensor], first: Mapping[str, str], counters: set[str]
+) -> dict[str, Tensor]:
+    """The tensors of a state dict, without counters. The names of a single layer get a prefix."""
+    if state and all(name not in first and f"0.{name}" in first for name in state):
+        state = {f"0.{name}": value for name, value in state.items()}
+    return {name: value for name, value in state.items() if name not in counters}
 
 
 def _origin(certificate: Certificate) -> str:

@@ -27,6 +27,7 @@ class StoredPrior:
     center: dict[str, Tensor]
     variances: tuple[float, ...] | None
     validation: tuple[int, int] = (0, 0)
+    fitted: Tensor | None = None  # the digests of the examples that the variances were fitted on
 
     @property
     def sha256(self) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 from pacbound.errors import SettingError, unknown_name
 from pacbound.networks.registry import NETWORKS
 from pacbound.posteriors import POSTERIORS, posterior_kind
+from pacbound.printable import recordable
 
 __all__ = ["Settings", "allowed"]
 
@@ -46,6 +47,12 @@ def _patterns(value: Any) -> bool:
 
 def _blocks(value: Any) -> bool:
     return isinstance(value, tuple) and all(_sizes(entry) and len(entry) > 2 for entry in value)
+
+
+def _origin(value: Any) -> bool:
+    if not isinstance(value, str) or (value and not value.strip()):
+        return False
+    return recordable(value, LONGEST_ORIGIN) == value
 
 
 def _below_one(value: Any) -> bool:
@@ -288,10 +295,8 @@ _RULES: dict[str, tuple[Callable[[Any], bool], str | Callable[[], str]]] = {
     "later_bias": (_between(-100, 100), "a number, such as -4"),
     "later_scale": (_between(1e-6, 10), "a positive number"),
     "origin": (
-        lambda value: (
-            isinstance(value, str) and len(value) <= LONGEST_ORIGIN and value.isprintable()
-        ),
-        f"a text of at most {LONGEST_ORIGIN} characters",
+        _origin,
+        f"a printable text of at most {LONGEST_ORIGIN} characters, without “ and ”",
     ),
     "prior_weights": (lambda value: isinstance(value, str), "the name of a file"),
     "frozen": (_patterns, "patterns of names, such as features.*"),

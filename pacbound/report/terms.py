@@ -12,8 +12,9 @@ __all__ = ["Term", "observed", "principal", "terms"]
 
 
 def principal(certificate: Certificate) -> Claim:
-    """The claim on the overall error; without one, the first claim."""
-    return certificate.overall or certificate.claims[0]
+    """The claim on the overall error; without one, the first on an error or a cost."""
+    errors = [claim for claim in certificate.claims if claim.loss != "abstention"]
+    return certificate.overall or next(iter(errors), certificate.claims[0])
 
 
 def observed(claim: Claim) -> float:

@@ -69,7 +69,10 @@ class Checkpoint:
         }
         if self.stored_prior is not None:
             kind = GIVEN if self.learned_prior is None else LEARNED
-            content[kind] = asdict(self.stored_prior)
+            fields = asdict(self.stored_prior)
+            if self.learned_prior is not None:
+                del fields["fitted"]  # of priors from elsewhere
+            content[kind] = fields
         write_whole(path, lambda stream: torch.save(content, stream))
 
     @classmethod
@@ -148,10 +151,13 @@ def _given(content: Any, path: Path) -> StoredPrior | None:
     """A saved prior from elsewhere. Callers compare its digest."""
     if content is None:
         return None
-    names = {"center", "variances", "validation"}
-    kinds = {"center": dict, "variances": tuple | None, "validation": tuple}
-    if not isinstance(content, dict) or set(content) != names:
+    kinds: dict[str, Any] = {"center": dict, "variances": tuple | None}
+    kinds |= {"validation": tuple, "fitted": Tensor | None}
+    if not isinstance(content, dict) or set(content) != set(kinds):
         raise CheckpointError(f"{path}: its prior from elsewhere cannot be read")
+    fitted = content["fitted"]
+    if isinstance(fitted, Tensor) and (fitted.dtype != torch.uint8 or fitted.shape[1:] != (32,)):
+        raise CheckpointError(f"{path}: its prior from elsewhere has no valid digests")
     if not all(isinstance(content[name], kind) for name, kind in kinds.items()):
         raise CheckpointError(f"{path}: its prior from elsewhere cannot be read")
     _ensure_values(content, path, "prior from elsewhere")

@@ -8,9 +8,12 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from pacbound.data import Dataset, load
+from pacbound.data.dataset import as_floats
+from pacbound.data.digests import example_digests
 from pacbound.errors import DataError, FileError, SettingError
 from pacbound.priors.from_elsewhere import elsewhere_prior
 from pacbound.priors.stored import StoredPrior
@@ -19,7 +22,7 @@ from pacbound.training.networks import network_inputs, plain_network
 from pacbound.training.spread import fitted_variances
 from pacbound.training.tensor_file import read_tensors
 
-__all__ = ["given_prior", "read_weights"]
+__all__ = ["ensure_unseen", "given_prior", "read_weights"]
 
 
 def given_prior(
@@ -45,16 +48,29 @@ def given_prior(
             f"{other.name} has {other.classes} classes and inputs of shape {other.input_shape}; "
             f"{data.name} has {data.classes} and {data.input_shape}"
         )
-    ours = {row.tobytes() for row in data.digests}
-    if common := len(ours & {row.tobytes() for row in other.digests}):
-        raise DataError(
-            f"{common} examples of {other.name} are also in {data.name}: the prior's variances "
-            "must be fitted on other examples than the counted ones"
-        )
+    prior = replace(prior, fitted=torch.from_numpy(_digests(other)))
+    ensure_unseen(prior, data)
     labels = torch.from_numpy(np.ascontiguousarray(other.train_labels))
     examples = network_inputs(settings, other.train_inputs), labels
     variances = fitted_variances(settings, plain, prior.center, examples, module is not None)
     return replace(prior, variances=variances)
+
+
+def _digests(data: Dataset) -> NDArray[np.uint8]:
+    """The digests of the examples with inputs as floats: bytes and their floats are the same."""
+    return example_digests(as_floats(data.train_inputs), data.train_labels)
+
+
+def ensure_unseen(prior: StoredPrior | None, data: Dataset) -> None:
+    """Refuse to count examples that the variances of a prior were fitted on."""
+    if prior is None or prior.fitted is None:
+        return
+    seen = {row.tobytes() for row in prior.fitted.numpy()}
+    if common := len(seen & {row.tobytes() for row in _digests(data)}):
+        raise DataError(
+            f"{common} examples of {data.name} are among those that the prior's variances were "
+            "fitted on: these must be others than the counted ones"
+        )
 
 
 def read_weights(path: Path) -> dict[str, Tensor]:

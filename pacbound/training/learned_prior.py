@@ -16,9 +16,10 @@ from torch.nn import functional
 from torch.nn.modules.batchnorm import _NormBase
 
 from pacbound.data import Dataset
-from pacbound.errors import CheckpointError, SettingError
+from pacbound.errors import CheckpointError, ModuleError, SettingError
 from pacbound.files import write_whole
-from pacbound.networks.values import take_values, values_of
+from pacbound.networks.digests import tensors_digest
+from pacbound.networks.values import buffers_of, matching, take_values, values_of
 from pacbound.priors.initialised import initialised_center
 from pacbound.priors.learned import LearnedPrior, prior_settings
 from pacbound.recipes import Settings
@@ -41,10 +42,23 @@ FIELDS = {"format", "identity", "epoch", "machine", "threads", "seconds"}
 FIELDS |= {"network", "optimizer", "average"}
 
 
-def prior_path(checkpoint: Path, settings: Settings, part: Dataset) -> Path:
+def prior_path(
+    checkpoint: Path, settings: Settings, part: Dataset, module: nn.Module | None = None
+) -> Path:
     """The file of the prior for these settings and examples, shared by all posteriors."""
-    name = derive("prior file", prior_settings(settings), part.sha256)[:12]
+    plain = plain_network(settings, part.input_shape, part.classes, module)
+    name = derive("prior file", *_identity(settings, part, plain))[:12]
     return checkpoint.with_name(f"prior-{name}.pt")
+
+
+def _identity(settings: Settings, part: Dataset, plain: nn.Module) -> list[object]:
+    """What determines a prior: its settings, its examples, and constants that are declared."""
+    identity: list[object] = [prior_settings(settings), part.sha256]
+    if settings.constants:
+        buffers = buffers_of(plain)
+        declared = matching(list(buffers), settings.constants, "constants")
+        identity.append(tensors_digest({name: buffers[name] for name in declared}))
+    return identity
 
 
 def learn_prior(
@@ -101,9 +115,9 @@ class _Run:
         self.norms = [layer for layer in self.network.modules() if isinstance(layer, _NormBase)]
         for layer in self.norms:
             layer.reset_running_stats()
-        if self.norms and self.m % settings.prior_batch == 1:
+        if self.norms and 1 in (settings.prior_batch, self.m % settings.prior_batch):
             raise SettingError(
-                f"the last batch of {self.m} examples would have one example, which batch "
+                f"a batch of the {self.m} examples would have one example, which batch "
                 f"normalisation cannot use: give another prior_batch than {settings.prior_batch}"
             )
         optimizer = torch.optim.AdamW(
@@ -127,7 +141,7 @@ class _Run:
         self.fitting = self.inputs[: self.m], self.labels[: self.m]
         self.aside = self.inputs[self.m :], self.labels[self.m :]
         self.seconds = 0.0  # the time of the epochs so far
-        self.identity = derive("prior", prior_settings(settings), part.sha256)
+        self.identity = derive("prior", *_identity(settings, part, self.plain))
 
     def epoch(self, epoch: int, on_step: Callable[[Step], None]) -> None:
         settings, clock = self.settings, time.monotonic()
@@ -141,6 +155,11 @@ class _Run:
             inputs = augmented(settings.prior_augmentation, self.inputs[chosen], source)
             labels = self.labels[chosen]
             logits = self.network(inputs)
+            if not isinstance(logits, Tensor):
+                raise ModuleError(
+                    f"the module gives a {type(logits).__name__} in training mode; forward must "
+                    "return one tensor of logits in both modes"
+                )
             loss = functional.cross_entropy(logits, labels)
             errors = int((logits.detach().argmax(1) != labels).sum())
             return Evaluated(loss, loss.item(), errors)

@@ -37,7 +37,7 @@ from pacbound.training.averaging import PolyakAverage
 from pacbound.training.batch_objective import BatchObjective
 from pacbound.training.checkpoints import Checkpoint, described, restore_posterior, stored
 from pacbound.training.descent import Descent, Evaluated, OptimizerFactory, Step, Totals
-from pacbound.training.given_prior import given_prior
+from pacbound.training.given_prior import ensure_unseen, given_prior
 from pacbound.training.learned_prior import learn_prior, prior_path
 from pacbound.training.log import EpochRecord, TrainingLog, log_path
 from pacbound.training.networks import network_inputs, with_structure
@@ -107,6 +107,9 @@ def train(
         prior = _learned(settings, split.learned_data(data), path, on_step, module, ranks)
     if prior is None and kind_of(settings).keeps_values:
         prior = given_prior(settings, data, module, weights)
+    elif prior is not None and weights is not None and kind_of(settings).keeps_values:
+        _refuse_other_weights(prior, given_prior(settings, data, module, weights))
+    ensure_unseen(prior, data)
     run = _Run(settings, data, split, prior, module, ranks, arithmetic, optimizer)
     first = 1
     if start is not None:
@@ -169,6 +172,14 @@ def _refuse_another_prior(settings: Settings, start: Checkpoint) -> None:
         )
 
 
+def _refuse_other_weights(prior: StoredPrior, now: StoredPrior) -> None:
+    if prior.sha256 != now.sha256:
+        raise CheckpointError(
+            "the prior's weights are others than when training began: their digest begins "
+            f"{now.sha256[:12]}, not {prior.sha256[:12]}"
+        )
+
+
 def _learned(
     settings: Settings,
     part: Dataset,
@@ -178,7 +189,7 @@ def _learned(
     ranks: Ranks,
 ) -> LearnedPrior:
     """The prior of these settings, trained by the first process or read from its file."""
-    file = prior_path(path, settings, part) if path is not None else None
+    file = prior_path(path, settings, part, module) if path is not None else None
 
     def learn(still_here: Callable[[], None]) -> LearnedPrior:
         def step(at: Step) -> None:
@@ -256,7 +267,8 @@ class _Run:
             ranks.alone or self.own_noise or self.network.regular or settings.weight_draws == 1
         ):
             raise SettingError(
-                "a module that uses a layer twice cannot share weight_draws among processes: use "
+                "a module that uses a layer twice, or has attention or recurrent layers, cannot "
+                "share weight_draws among processes: use "
                 "--rank-noise independent, or --set weight_draws=1"
             )
         variational = settings.objective == "elbo"
@@ -481,6 +493,11 @@ class _Run:
         self._restore_posterior(start)
 
     def _restore_posterior(self, saved: Checkpoint) -> None:
+        if saved.prior_sha256 != self.problem.prior_sha256:
+            raise CheckpointError(
+                "the prior is another one than the checkpoint's: its digest begins "
+                f"{self.problem.prior_sha256[:12]}, not {saved.prior_sha256[:12]}"
+            )
         expected, posterior = self.network.state_dict(), saved.posterior
         if self.arithmetic.dtype == torch.float64:
             posterior = {k: v.to(expected[k].dtype) for k, v in posterior.items() if k in expected}

@@ -49,6 +49,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     fixed["model"]["sha256"] = hashlib.sha256(b"graph").hexdigest()
     Path("fixed.json").write_text(text(fixed), encoding="utf-8")
     Path("junk.json").write_text("no JSON", encoding="utf-8")
+    Path("strict.yaml").write_text("max_risk: 0.01\npredictors: [draw]\n", encoding="utf-8")
+    Path("loose.yaml").write_text("max_risk: 0.9\nmax_delta: 0.1\n", encoding="utf-8")
+    Path("wrong.yaml").write_text("max_rsk: 0.9\n", encoding="utf-8")
     return tmp_path
 
 
@@ -69,6 +72,15 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("good.json --checkpoint junk.json", 1, "it is for other tensors"),
         ("fixed.json --checkpoint net.onnx", 0, "VERIFIED fixed.json"),
         ("fixed.json --checkpoint mlp.pt", 1, "it is for another file"),
+        ("good.json sampled.json --policy loose.yaml", 0, "VERIFIED good.json"),
+        ("good.json --policy strict.yaml", 1, "VIOLATED good.json: max_risk: the bound"),
+        ("good.json --policy strict.yaml", 1, "VIOLATED good.json: predictors: its predictor is"),
+        ("bad.json --policy loose.yaml", 1, "REJECTED bad.json: 9.4 "),
+        ("good.json junk.json --policy loose.yaml", 2, "REJECTED junk.json: 1.4 "),
+        ("good.json --policy loose.yaml --max-risk 0.01", 1, "REJECTED good.json: its risk bound"),
+        ("good.json --policy wrong.yaml", 2, "unknown rule 'max_rsk'; did you mean 'max_risk'?"),
+        ("good.json --policy absent.yaml", 2, "absent.yaml cannot be read"),
+        ("good.json --policy good.json", 2, "good.json: line 1: "),
         ("junk.json", 2, "1.4 "),
         ("absent.json", 2, "cannot be read"),
         ("good.json --checkpoint absent.pt", 2, "absent.pt cannot be read"),
@@ -95,11 +107,27 @@ def test_verdicts_as_json() -> None:
     assert "certificate" not in good
 
 
-def test_nothing_heavy_is_imported(folder: Path) -> None:
+@pytest.mark.usefixtures("folder")
+def test_a_summary_for_a_build() -> None:
+    arguments = ["good.json", "bad.json", "sampled.json", "--policy", "strict.yaml", "--json"]
+    done = CliRunner().invoke(cli, ["verify", *arguments])
+    found = json.loads(done.output)
+    assert done.exit_code == 1 and found["policy"] == "strict.yaml" and found["passed"] is False
+    good, bad, _ = found["certificates"]
+    assert good["valid"] and not good["passed"]
+    assert good["rules"] == ["max_risk", "predictors"]
+    assert [each["rule"] for each in good["violations"]] == ["max_risk", "predictors"]
+    assert not bad["valid"] and not bad["passed"] and bad["check"] == "9.4"
+    done = CliRunner().invoke(cli, ["verify", "good.json", "--policy", "loose.yaml", "--json"])
+    assert json.loads(done.output)["passed"] is True
+
+
+@pytest.mark.parametrize("options", [[], ["--policy", "loose.yaml"]])
+def test_nothing_heavy_is_imported(folder: Path, options: list[str]) -> None:
     code = (
         "import sys\n"
         "from pacbound_cli import cli\n"
-        "try: cli(['verify', 'good.json'])\n"
+        f"try: cli(['verify', 'good.json', *{options}])\n"
         "except SystemExit as end: assert end.code == 0\n"
         "heavy = {'torch', 'numpy', 'flint', 'rich', 'yaml'} & sys.modules.keys()\n"
         "sys.exit(f'imported {heavy}' if heavy else 0)"

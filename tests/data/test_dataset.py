@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -94,3 +95,11 @@ def test_floats_stay_as_they_are():
     assert as_floats(inputs) is inputs
     with pytest.raises(PacboundError, match="float64"):
         as_floats(np.zeros(3))
+
+
+def test_groups_belong_to_examples():
+    grouped = replace(made(), groups=("a", "b", "c", "d"))
+    assert grouped.part(np.array([3, 0])).groups == ("d", "a")
+    assert grouped.sha256 == made().sha256
+    with pytest.raises(PacboundError, match="3 groups for 4 training examples"):
+        replace(made(), groups=("a", "b", "c"))

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
+import pacbound
 from pacbound.certificate import checker
 from pacbound.data import catalogue
 from pacbound.data.entry import CanonicalFile
@@ -66,6 +67,7 @@ def put_files(folder: Path) -> None:
     name = "accepted-spec-b-gibbs.json"
     (folder / vectors).mkdir(parents=True)
     (folder / vectors / name).write_bytes((Path(__file__).parents[2] / vectors / name).read_bytes())
+    put_outcomes(folder)
     x, y = images(M, seed=3, side=8)
     np.savez(folder / "mine.npz", x=x, y=y)
     generator = np.random.default_rng(4)
@@ -79,12 +81,29 @@ def put_files(folder: Path) -> None:
     put_predictions(folder)
     (folder / "package").mkdir()
     (folder / "package" / "module.py").write_text(FACTORY)
+    put_features(folder / "cifar-10-lite2.npz", CLASSES)
+    put_features(folder / "spam-assassin-minilm.npz", 2)
     weights = nn.Sequential(nn.Flatten(), nn.Linear(64, CLASSES)).state_dict()
     torch.save(weights, folder / "pretrained.pt")
     clone = folder / "path" / "to" / "pacbound" / "certificate"
     clone.mkdir(parents=True)
     shutil.copy(checker.__file__, clone / "checker.py")
     shutil.copy(checker.__file__, folder / "checker.py")
+    for name in ("__init__.py", "errors.py", "printable.py", "policy"):
+        part = Path(pacbound.__file__).parent / name
+        (shutil.copytree if part.is_dir() else shutil.copy)(part, clone.parent / name)
+
+
+def put_outcomes(folder: Path) -> None:
+    """The certificate of one network, and outcomes before and after a shift."""
+    name = Path("pacbound/certificate/vectors/accepted-draw-learned-binomial.json")
+    (folder / "deployed.json").write_bytes((Path(__file__).parents[2] / name).read_bytes())
+    generator = np.random.default_rng(8)
+    for file, risk in (("outcomes", 0.004), ("today", 0.004), ("shifted", 0.05)):
+        label = generator.integers(0, CLASSES, 2000)
+        answer = (label + (generator.random(2000) < risk)) % CLASSES
+        rows = [f"{y},{z}" for y, z in zip(label.tolist(), answer.tolist(), strict=True)]
+        (folder / f"{file}.csv").write_text("\n".join(["label,prediction", *rows]) + "\n")
 
 
 def put_predictions(folder: Path) -> None:
@@ -105,6 +124,15 @@ def put_predictions(folder: Path) -> None:
         (folder / f"{name}.csv").write_text(text)
 
 
+def put_features(path: Path, classes: int) -> None:
+    """Features of a frozen extractor, as `pacbound features` writes them."""
+    generator = np.random.default_rng(9)
+    y = generator.integers(0, classes, 300)
+    x = generator.normal(np.eye(classes, 12)[y], 0.2).astype(np.float32)
+    named = {"extractor_sha256": np.array("0" * 64), "extractor_origin": np.array("elsewhere")}
+    np.savez(path, x=x, y=y, **named)
+
+
 def names() -> dict[str, Any]:
     """What the Python examples take for granted: a module, data for it, and a table."""
     x, y = images(M, seed=5, side=8)
@@ -117,6 +145,7 @@ def names() -> dict[str, Any]:
         "m": M,
         "images": pixels,
         "labels": digits,
+        "answers": digits,
         "X": table,
         "y": y[:150] % 2,
         "X_new": table[:5],

@@ -59,6 +59,7 @@ REPLACEMENTS = {
     'objective="kl-inverse", epochs=20': 'objective="kl-inverse", epochs=2',
     "net.certify(data, delta=0.05)": "net.certify(data, delta=0.05, draws=1000)",
     'net.certify("mnist", delta=0.035)': 'net.certify("mnist", delta=0.035, draws=1000)',
+    "normal(0, 40, later": "normal(0, 4000, later",
     '{"epochs": 5}': '{"epochs": 2, "batch": 100}',
 }
 
@@ -68,6 +69,8 @@ BEFORE = {
         "pacbound train mlp-30 -o first.pt",
         "pacbound certify first.pt",
     ],
+    "docs/policies.md": ["mkdir certificates", "cp deployed.json certificates/digits.json"],
+    "docs/monitoring.md": ["mkdir certificates", "cp deployed.json certificates/digits.json"],
     "docs/scaling.md": ["pacbound train mlp-30 -o mlp.pt"],
     "docs/variational-inference.md": ["pacbound vi lenet-5 --posterior diag -o lenet.pt"],
     "docs/reading-a-certificate.md": [

@@ -35,6 +35,9 @@ def folder(tmp_path: Path) -> Path:
     put_certificate(tmp_path / "certificates" / "deep" / "with space.json")
     put_certificate(tmp_path / "forged" / "100%, bad.json", delta="0.01")
     (tmp_path / "forged" / "junk.json").write_text("no JSON")
+    (tmp_path / "strict.yaml").write_text("max_risk: 0.01\n")
+    (tmp_path / "loose.yaml").write_text("max_risk: 0.9\n")
+    (tmp_path / "wrong.yaml").write_text("max_rsk: 0.9\n")
     return tmp_path
 
 
@@ -74,6 +77,7 @@ def annotations(done: subprocess.CompletedProcess[str]) -> list[str]:
         ({}, ["certificates/good.json"]),
         ({"max_risk": "0.9"}, ["certificates/good.json"]),
         ({"max_class_risk": "0.4"}, ["certificates/good.json"]),
+        ({"policy": "loose.yaml"}, ["certificates/good.json"]),
         (
             {"certificates": "certificates/**/*.json\n"},
             ["certificates/deep/with space.json", "certificates/good.json"],
@@ -123,6 +127,16 @@ def test_good_certificates_pass(folder: Path, inputs: dict[str, str], files: lis
         ),
         ({"certificates": " \n".strip()}, 2, "::error title=pacbound verify::the input"),
         ({"checkpoint": "forged/junk.json"}, 1, "::error file=certificates/good.json"),
+        (
+            {"policy": "strict.yaml"},
+            1,
+            "::error file=certificates/good.json,title=violated policy::max_risk: the bound",
+        ),
+        (
+            {"policy": "loose.yaml", "certificates": "forged/1*.json"},
+            1,
+            "::error file=forged/100%25%2C bad.json,title=rejected certificate::6.1 the shares",
+        ),
         ({"python": "no-such-python"}, 2, "::error title=pacbound verify::no-such-python is not"),
     ],
 )
@@ -139,6 +153,24 @@ def test_a_wrong_limit_is_an_error(folder: Path) -> None:
     done = act(folder, max_risk="25")
     assert done.returncode == 2
     assert "--max-risk must be in [0, 1]" in done.stderr
+
+
+def test_every_violated_rule_is_annotated(folder: Path) -> None:
+    (folder / "strict.yaml").write_text("max_risk: 0.01\nmax_looks: 1\n")
+    done = act(folder, policy="strict.yaml")
+    assert done.returncode == 1
+    assert [line.split("::")[2].split(":")[0] for line in annotations(done)] == [
+        "max_risk",
+        "max_looks",
+    ]
+
+
+def test_a_wrong_policy_is_an_error(folder: Path) -> None:
+    done = act(folder, policy="wrong.yaml")
+    assert done.returncode == 2
+    assert "did you mean 'max_risk'?" in done.stderr
+    assert act(folder, policy="$(touch owned)").returncode == 2
+    assert not (folder / "owned").exists()
 
 
 def test_inputs_and_certificates_are_no_commands(folder: Path) -> None:
@@ -160,7 +192,7 @@ def test_the_page_uses_inputs_that_there_are() -> None:
         text = "\n".join(block.text for block in blocks(page) if block.language == "yaml")
         assert "uses: OWNER/pacbound@TAG" in text
         used |= set(
-            re.findall(r"\b(certificates|max-risk|max-class-risk|checkpoint|python): ", text)
+            re.findall(r"\b(certificates|max-risk|max-class-risk|checkpoint|policy|python): ", text)
         )
     assert used <= set(ACTION["inputs"])
     table = (ROOT / "docs/continuous-integration.md").read_text(encoding="utf-8")
@@ -179,20 +211,31 @@ def git(folder: Path, *words: str) -> None:
 def hooks(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A repository with what the hook is made of, as it is in the checkout."""
     folder = tmp_path_factory.mktemp("hooks")
-    for name in (".pre-commit-hooks.yaml", "pacbound/certificate/checker.py"):
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(ROOT / name, folder / name)  # with its mode
+    for path in (
+        ROOT / ".pre-commit-hooks.yaml",
+        ROOT / "pacbound/__init__.py",
+        ROOT / "pacbound/errors.py",
+        ROOT / "pacbound/printable.py",
+        ROOT / "pacbound/certificate/__init__.py",
+        ROOT / "pacbound/certificate/checker.py",
+        *(ROOT / "pacbound/policy").glob("*.py"),
+    ):
+        place = folder / path.relative_to(ROOT)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(path, place)  # with its mode
     git(folder, "init", "-q")
     git(folder, "add", "-A")
     git(folder, "commit", "-q", "-m", "hooks")
     return folder
 
 
-def pre_commit(folder: Path, hooks: Path) -> subprocess.CompletedProcess[str]:
-    """Run the hook of the page's own configuration on all files."""
+def pre_commit(
+    folder: Path, hooks: Path, page: str = "docs/continuous-integration.md"
+) -> subprocess.CompletedProcess[str]:
+    """Run the hook of a page's own configuration on all files."""
     (text,) = [
         block.text
-        for block in blocks("docs/continuous-integration.md")
+        for block in blocks(page)
         if block.language == "yaml" and "pacbound-verify" in block.text
     ]
     revision = subprocess.run(
@@ -231,3 +274,15 @@ def test_the_hook_stops_what_is_forged_and_ignores_other_files(tmp_path: Path, h
     assert done.returncode == 1
     assert "REJECTED certificates/forged.json: 6.1 the shares" in done.stdout
     assert "elsewhere" not in done.stdout
+
+
+def test_the_hook_takes_a_policy(tmp_path: Path, hooks: Path) -> None:
+    repository = tmp_path / "repository"
+    put_certificate(repository / "certificates" / "good.json")
+    (repository / "policy.yaml").write_text("max_risk: 0.9\n")
+    done = pre_commit(repository, hooks, "docs/policies.md")
+    assert done.returncode == 0, done.stdout + done.stderr
+    (repository / "policy.yaml").write_text("max_risk: 0.01\n")
+    done = pre_commit(repository, hooks, "docs/policies.md")
+    assert done.returncode == 1
+    assert "VIOLATED certificates/good.json: max_risk: the bound" in done.stdout

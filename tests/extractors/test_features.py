@@ -145,9 +145,17 @@ def test_a_folder_with_other_files_is_left_alone(pixels, tmp_path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
 
 
-def test_features_that_depend_on_the_batch_are_refused(pixels, tmp_path) -> None:
+class LargeAndMates(Mates):
+    """One large feature, which must not hide what the others do."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.cat([x.flatten(1)[:, :1] + 1000, super().forward(x)], 1)
+
+
+@pytest.mark.parametrize("kind", [Mates, LargeAndMates])
+def test_features_that_depend_on_the_batch_are_refused(kind, pixels, tmp_path) -> None:
     with pytest.raises(ModuleError, match="depend on the other inputs of its batch"):
-        extract(Mates(), pixels, ORIGIN, tmp_path / "chunks", BATCH)
+        extract(kind(), pixels, ORIGIN, tmp_path / "chunks", BATCH)
     assert not (tmp_path / "chunks").exists()
 
 

@@ -172,7 +172,7 @@ def test_groups_in_a_column_of_another_name(tmp_path: Path) -> None:
     assert [c.group for c in certificate.claims] == [None, "north", "south"]
     with pytest.raises(PacboundError, match="unknown column 'region'"):
         pacbound.certify_fixed(path)
-    with pytest.raises(PacboundError, match="no column 'place'"):
+    with pytest.raises(PacboundError, match="unknown column 'place'"):
         pacbound.certify_fixed(write_csv(path, columns()), groups="place")
 
 

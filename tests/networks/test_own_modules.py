@@ -31,6 +31,40 @@ class Statistics(nn.Module):
         self.register_buffer("mean", torch.zeros(3))
 
 
+class Remembering(nn.InstanceNorm1d):
+    """A normalisation that carries examples along."""
+
+    def __init__(self) -> None:
+        super().__init__(3)
+        self.register_buffer("examples", torch.zeros(4, 3))
+
+
+class Activated(nn.BatchNorm1d):
+    def forward(self, x: Tensor) -> Tensor:
+        return super().forward(x).relu()  # type: ignore[no-any-return]
+
+
+class Extra(nn.Linear):
+    def get_extra_state(self) -> object:
+        return {"seen": 3}
+
+    def set_extra_state(self, state: object) -> None:
+        return
+
+
+class Rotary(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner = nn.Linear(3, 3)
+        self.register_buffer("turns", torch.ones(3, dtype=torch.complex64))
+
+
+def mean_of_examples() -> nn.Module:
+    layer = nn.InstanceNorm1d(3)
+    layer.register_buffer("mean", torch.zeros(3))
+    return inside(layer)
+
+
 def frozen() -> nn.Module:
     module = nn.Sequential(nn.Linear(3, 3))
     module[0].weight.requires_grad_(False)
@@ -65,6 +99,12 @@ REFUSED: dict[str, tuple[Callable[[], nn.Module], list[str]]] = {
         lambda: inside(nn.InstanceNorm2d(3, track_running_stats=True)),
         ["InstanceNorm2d", "track_running_stats=False"],
     ),
+    "examples in a norm": (lambda: inside(Remembering()), ["buffer 'examples'"]),
+    "a mean in a norm": (mean_of_examples, ["buffer 'mean'"]),
+    "a norm with code": (lambda: inside(Activated(3)), ["Activated", "code of its own"]),
+    "extra state": (lambda: inside(Extra(3, 3)), ["Extra", "get_extra_state"]),
+    "complex": (Rotary, ["'turns' is complex"]),
+    "a space": (lambda: nn.ModuleDict({"a b": nn.Linear(3, 3)}), ["a b", "space"]),
     "lazy": (lambda: inside(nn.LazyLinear(3)), ["LazyLinear", "shapes"]),
     "transposed": (lambda: inside(nn.ConvTranspose2d(3, 3, 3)), ["ConvTranspose2d"]),
     "prelu": (lambda: inside(nn.PReLU()), ["PReLU", "Linear"]),
@@ -205,6 +245,14 @@ MISBEHAVES: dict[str, tuple[Callable[[nn.Linear, Tensor], object], str]] = {
         "more than 1 value",
     ),
     "sorts it": (lambda f, x: f(x.sort(0).values), "others in its batch"),
+    "standardises, with a class that is never given": (
+        lambda f, x: f((x - x.mean(0)) / (x.std(0) + 1)).index_fill(1, torch.tensor([2]), -2e3),
+        "others in its batch|fails",
+    ),
+    "random, with a class that is never given": (
+        lambda f, x: f(nn.functional.dropout(x)).index_fill(1, torch.tensor([2]), -3e3),
+        "random",
+    ),
     "random": (lambda f, x: f(nn.functional.dropout(x)), "random"),
     "a tuple": (lambda f, x: (f(x), x), "gives tuple"),
     "another shape": (lambda f, x: f(x).sum(1), r"gives \(8,\) for 8 examples of 3 classes"),

@@ -174,7 +174,7 @@ def test_variances_are_fitted_on_other_examples_and_are_free(tmp_path: Path) -> 
     overlapping = tmp_path / "overlapping.npz"
     both = np.concatenate([other[0], data[0][:2]]), np.concatenate([other[1], data[1][:2]])
     np.savez(overlapping, x=both[0], y=both[1])
-    with pytest.raises(DataError, match=r"2 examples of .* are also in"):
+    with pytest.raises(DataError, match=r"2 examples of .* are among those"):
         prior = Elsewhere(origin="other draws", data=str(overlapping))
         pacbound.stochastic(pretrained(), "diag", prior).fit(data, **SMALL)
 
@@ -198,3 +198,99 @@ def test_constants_of_a_module_are_declared_in_the_certificate() -> None:
         assert declared.sha256 == tensors_digest({"mean": torch.full((16,), 0.5)})
         assert certificate.model.frozen == 16
         assert "declared to be free of the counted examples" in certificate.sentence
+
+
+def test_the_prior_is_fixed_when_it_is_declared() -> None:
+    """Training the module afterwards, as a baseline, must not move the prior."""
+    module, data = pretrained(), sample(2)
+    for state in (module.state_dict(), None):
+        net = pacbound.stochastic(module, "diag", elsewhere(state, origin="other draws"))
+        before = net._made().prior_sha256
+        with torch.no_grad():
+            module.head.weight.add_(1.0)
+        net.fit(data, **SMALL)
+        assert net.certify(data, predictor="draw").prior.sha256 == before
+
+
+def test_examples_that_fitted_the_variances_are_never_counted(tmp_path: Path) -> None:
+    data, other = sample(2), sample(4)
+    file = tmp_path / "other.npz"
+    np.savez(file, x=other[0], y=other[1])
+    net = pacbound.stochastic(pretrained(), "diag", Elsewhere(origin="o", data=str(file)))
+    net.fit(data, **SMALL)
+    for attempt in (
+        lambda: net.certify(other, predictor="draw", allow_other_data=True),
+        lambda: net.fit(other, **SMALL),
+    ):
+        with pytest.raises(DataError, match=r"300 examples of .* are among those"):
+            attempt()
+
+
+def test_variances_are_fitted_also_without_fit(tmp_path: Path) -> None:
+    data, other = sample(2), sample(4)
+    file = tmp_path / "other.npz"
+    np.savez(file, x=other[0], y=other[1])
+    net = pacbound.stochastic(pretrained(), "diag", Elsewhere(origin="o", data=str(file)))
+    with torch.no_grad():
+        next(net.parameters()).add_(0.01)  # a training of one's own
+    variances = net.certify(data, predictor="draw").prior.variances
+    assert variances is not None
+    assert {place.by for place in variances} == {"given"}
+
+
+def test_counters_are_those_of_normalisations_only() -> None:
+    class Counting(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.dense = nn.Linear(16, 3)
+            self.register_buffer("num_batches_tracked", torch.tensor(4.0))
+
+        def forward(self, x: Tensor) -> Tensor:
+            return self.dense(x.flatten(1)) / self.num_batches_tracked  # type: ignore[no-any-return]
+
+    module, data = Counting(), sample(2)
+    net = pacbound.stochastic(module, "diag", elsewhere(module.state_dict(), origin="o"))
+    x = torch.from_numpy(data[0])
+    torch.testing.assert_close(net.mean(x), module(x))
+    assert "num_batches_tracked" in net._made().center
+
+
+def test_a_single_layer_has_the_names_of_its_own_state() -> None:
+    layer = nn.Linear(16, 3)
+    net = pacbound.stochastic(layer, "diag", elsewhere(layer.state_dict(), origin="o"))
+    x = torch.randn(4, 16)
+    torch.testing.assert_close(net.mean(x), layer(x))
+
+
+@pytest.mark.parametrize("state", [{"a": np.zeros(3)}, [1], Small(), "weights.pt"])
+def test_what_is_no_state_dict(state: Any) -> None:
+    with pytest.raises(PacboundError, match="give a state dict") as caught:
+        pacbound.stochastic(Small(), "diag", elsewhere(state, origin="o"))
+    assert "\n" not in str(caught.value)
+
+
+def test_more_declarations_that_make_no_sense() -> None:
+    state = pretrained().state_dict()
+    with pytest.raises(PacboundError, match="nothing comes from elsewhere"):
+        pacbound.stochastic(Small(), "diag", elsewhere(state, origin="o", fresh="*"))
+    with pytest.raises(PacboundError, match="origin"):
+        pacbound.stochastic(Small(), "diag", elsewhere(state, origin="  "))
+    with pytest.raises(PacboundError, match="name of a data set"):
+        pacbound.stochastic(Small(), "diag", elsewhere(state, origin="o", data=sample(1)))
+    assert Elsewhere(origin="o", frozen="stem.*").settings()["frozen"] == ["stem.*"]
+    with pytest.raises(PacboundError, match="has not learned yet"):
+        net = pacbound.stochastic(Small(), "diag", Learned())
+        with torch.no_grad():
+            next(net.parameters()).add_(0.01)
+        net.certify(sample(2))
+
+
+def test_a_resumed_run_keeps_its_prior(tmp_path: Path) -> None:
+    data, path = sample(2), tmp_path / "net.pt"
+    prior = elsewhere(pretrained().state_dict(), origin="o")
+    pacbound.stochastic(Small(), "diag", prior).fit(data, checkpoint=path, **SMALL)
+    state = pretrained().state_dict()
+    state["head.bias"] += 1
+    other = pacbound.stochastic(Small(), "diag", elsewhere(state, origin="o"))
+    with pytest.raises(PacboundError, match="the prior's weights are others"):
+        other.fit(data, checkpoint=path, resume=True, **(SMALL | {"epochs": 3}))

@@ -11,6 +11,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from page_cases import GOOD, record
 
@@ -22,6 +23,7 @@ from building import FACTOR, finish, inequality_of_the_rule, to_bytes
 from pacbound.certificate import checker
 from pacbound.certificate.format import Certificate
 from pacbound.errors import PacboundError
+from pacbound.fixed.certifying import certify_fixed
 from pacbound.report.explanation import Explanation, Remedy, explain
 from pacbound.report.ledger import ledger_in_words
 from pacbound.report.situation import Situation, factor
@@ -339,3 +341,11 @@ def test_nonsense_is_refused() -> None:
     ):
         with pytest.raises(PacboundError, match="cannot be explained"):
             explain(wrong)
+
+
+def test_the_principal_claim_of_a_predictor_that_abstains_is_on_its_error() -> None:
+    probabilities = np.array([[0.95, 0.05], [0.6, 0.4]] * 50)
+    shown = certify_fixed(probabilities, np.zeros(100, int), answer_above=0.9)
+    assert [claim.loss for claim in shown.claims] == ["abstention", "zero-one"]
+    assert principal(shown).subject == "answered"
+    assert explain(shown).terms[-1].total == float(shown.claims[1].bound)

@@ -372,6 +372,39 @@ def test_a_network_with_batch_normalisation_is_trained_resumed_and_certified(
     assert pacbound.verify(tmp_path / "c.json").accepted
 
 
-def test_a_last_batch_of_one_example_is_refused(normalised: Settings, vectors: Dataset) -> None:
-    with pytest.raises(PacboundError, match="another prior_batch than 33"):
-        train(change(normalised, prior_batch=33), vectors, module=Normalised())
+@pytest.mark.parametrize("batch", [1, 33])
+def test_a_batch_of_one_example_is_refused(
+    normalised: Settings, vectors: Dataset, batch: int
+) -> None:
+    with pytest.raises(PacboundError, match=f"another prior_batch than {batch}"):
+        train(change(normalised, prior_batch=batch), vectors, module=Normalised())
+
+
+def test_outputs_in_training_mode_must_be_logits(normalised: Settings, vectors: Dataset) -> None:
+    class Two(Normalised):
+        def forward(self, x: torch.Tensor) -> Any:
+            logits = super().forward(x)
+            return (logits, x) if self.training else logits
+
+    with pytest.raises(PacboundError, match="a tuple in training mode"):
+        train(normalised, vectors, module=Two())
+
+
+def test_declared_constants_are_part_of_the_prior(
+    normalised: Settings, vectors: Dataset, tmp_path: Path
+) -> None:
+    """Two modules with other constants do not share the file of a prior."""
+
+    class Shifted(Normalised):
+        def __init__(self, shift: float) -> None:
+            super().__init__()
+            self.register_buffer("shift", torch.full((8,), shift))
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return super().forward(x + self.shift)
+
+    settings = change(normalised, constants=("shift",))
+    for number, shift in enumerate((0.0, 3.0)):
+        made = train(settings, vectors, tmp_path / f"{number}.pt", module=Shifted(shift))
+        assert made.stored_prior is not None
+        assert made.stored_prior.center["shift"].unique().tolist() == [shift]

@@ -26,7 +26,7 @@ _SOURCE = PipPackage(
 def _entry(table: KeelTable) -> Entry:
     return Entry(
         name=f"keel-{table.name}",
-        title=f"KEEL's table {table.name}",
+        title="table",
         m=table.rows,
         test_m=0,
         classes=len(table.classes),

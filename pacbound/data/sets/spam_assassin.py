@@ -102,7 +102,7 @@ def _assemble(files: Mapping[str, bytes]) -> Dataset:
 
 ENTRY = Entry(
     name="spam-assassin",
-    title="e-mails as bytes: ham or spam",
+    title="e-mails",
     m=5_911,
     test_m=0,
     classes=2,

@@ -159,13 +159,11 @@ class KeelCell:
     def measured(self, folder: Path) -> list[Measured]:
         """The duration of every stage."""
         path = folder / RESULT
-        if not path.exists():
+        try:  # without checking the certificates: this is asked for every other second
+            seconds = json.loads(path.read_text(encoding="utf-8"))["seconds"]
+            return [Measured(x, 1.0, float(seconds[x]), modified(path)) for x in self.work()]
+        except (OSError, ValueError, KeyError, TypeError):
             return []
-        try:
-            seconds = read_result(path)["seconds"]
-        except PacboundError:
-            return []
-        return [Measured(stage, 1.0, seconds[stage], modified(path)) for stage in self.work()]
 
 
 def scaled(name: str) -> Dataset:

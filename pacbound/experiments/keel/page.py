@@ -40,8 +40,7 @@ def keel_summary(folder: Path) -> str:
         return "Nothing is published yet."
     many = [(name, x) for name, x in published if x["errors"] >= MANY]
     lines = [
-        f"- {len(published)} tables, {sum(x['m'] for _, x in published):,} counted examples, "
-        f"{sum(x['seconds'] for _, x in published) / 60:.0f} minutes on one core.",
+        f"- {len(published)} tables, {sum(x['m'] for _, x in published):,} counted examples.",
         f"- Fixed: {_largest(published, 'fixed')} of the plain limit.",
     ]
     if many:

@@ -39,5 +39,6 @@ COLUMNS = (
     Column("Predictor", "predictor", "text"),
     Column("Prior", "prior", "text"),
     Column("Posterior", "posterior", "text"),
+    Column("Monitor", "monitored", "text", "what outcomes after deployment say of the claims"),
 )
 FILTERS = ("data", "predictor", "prior", "posterior", "status")

@@ -14,7 +14,18 @@ from pacbound.report.page.axis import Axis, axis
 from pacbound.report.page.numbers import grouped
 from pacbound.report.training_log import TrainingLog
 
-__all__ = ["curves"]
+__all__ = [
+    "FOOT",
+    "HEIGHT",
+    "MARGIN",
+    "TOP",
+    "WIDTH",
+    "Line",
+    "curves",
+    "grid_of",
+    "path_of",
+    "scale_of",
+]
 
 HEIGHT, TOP, FOOT, MARGIN = 180, 10, 22, 76  # pixels: the plot, and the space around it
 WIDTH = 1000  # of the plot in its own units, stretched to the width of the page
@@ -73,12 +84,12 @@ def _panel(log: TrainingLog, lines: Sequence[Line]) -> Markup:
         height=TOP + HEIGHT + FOOT,
         label=f"{' and '.join(line.name for line in lines)} over {duration(longest)}",
         margin=MARGIN,
-        scale=_scale(up, lines[0].unit),
-        grid=_grid(across, up, unit),
+        scale=scale_of(up, lines[0].unit),
+        grid=grid_of(across, up, unit),
         top=TOP,
         plot=HEIGHT,
         wide=WIDTH,
-        paths=Markup().join(_path(line, places, up) for line in lines),
+        paths=Markup().join(path_of(line, places, up) for line in lines),
         hits=_hits(log, lines, places),
     )
 
@@ -94,15 +105,16 @@ def _height(up: Axis, value: float) -> float:
     return TOP + HEIGHT * (1 - up.part(value))
 
 
-def _scale(up: Axis, unit: str) -> Markup:
-    text = Markup('<text class="tick" x="{}" y="{:.1f}" text-anchor="end">{} {}</text>')
+def scale_of(up: Axis, unit: str, before: str = "") -> Markup:
+    text = Markup('<text class="tick" x="{}" y="{:.1f}" text-anchor="end">{}{} {}</text>')
     labels = (
-        text.format(MARGIN - 10, _height(up, tick) + 4, up.label(tick), unit) for tick in up.ticks
+        text.format(MARGIN - 10, _height(up, tick) + 4, before, up.label(tick), unit)
+        for tick in up.ticks
     )
     return Markup().join(labels)
 
 
-def _grid(across: Axis, up: Axis, unit: str) -> Markup:
+def grid_of(across: Axis, up: Axis, unit: str) -> Markup:
     line = Markup('<line class="grid" x1="0" x2="100%" y1="{0:.1f}" y2="{0:.1f}"/>')
     parts = [line.format(_height(up, tick)) for tick in up.ticks]
     for tick in across.ticks:
@@ -116,7 +128,7 @@ def _grid(across: Axis, up: Axis, unit: str) -> Markup:
     return Markup().join(parts)
 
 
-def _path(line: Line, places: Sequence[float], up: Axis) -> Markup:
+def path_of(line: Line, places: Sequence[float], up: Axis) -> Markup:
     """Straight segments, with gaps where there is no number."""
     pieces, pen = [], "M"
     for x, value in zip(places, line.values, strict=True):

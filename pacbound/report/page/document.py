@@ -17,6 +17,7 @@ from markupsafe import Markup
 from pacbound import __version__
 from pacbound.printable import printable
 from pacbound.report.amounts import duration, percent, percent_up
+from pacbound.report.evidence import claim_name, conclusion, evidence, percent_down, progress
 from pacbound.report.ledger import ledger_lines
 from pacbound.report.page import comparison
 from pacbound.report.page.claim_bar import claim_bar
@@ -28,6 +29,7 @@ from pacbound.report.page.numbers import compact, grouped
 from pacbound.report.page.policy import content_policy, read_part
 from pacbound.report.page.provenance import check_command, delta_shares, provenance
 from pacbound.report.page.summary import Summary, summarise
+from pacbound.report.page.watched import evidence_plot
 from pacbound.report.page.waterfall import waterfall
 
 __all__ = ["document"]
@@ -86,11 +88,17 @@ def _environment() -> Environment:
     parts = (
         check_command,
         claim_bar,
+        claim_name,
+        conclusion,
         curves,
         delta_shares,
+        evidence,
+        evidence_plot,
         interval_bar,
         ledger_lines,
+        percent_down,
         percent_up,
+        progress,
         provenance,
         rechecked,
         waterfall,

@@ -9,6 +9,7 @@ from pathlib import Path
 from pacbound.certificate.checker import MAX_BYTES, verify
 from pacbound.certificate.format import Certificate
 from pacbound.errors import PacboundError
+from pacbound.monitoring import Monitored
 from pacbound.report.explanation import Explanation, explain, is_vacuous
 from pacbound.report.training_log import TrainingLog, find_training_log, read_training_log
 
@@ -22,6 +23,7 @@ class Verified:
     certificate: Certificate
     explanation: Explanation
     log: TrainingLog | None
+    monitored: Monitored | None = None  # what was seen after deployment
     content: bytes = b""  # the file's bytes, for the page to check again in the browser
 
 
@@ -59,7 +61,7 @@ def read_entry(name: str, path: Path, logs: Path | None = None) -> Entry:
     try:
         certificate = Certificate.from_json(content)
         log = _log(path, certificate, logs)
-        verified = Verified(certificate, explain(certificate), log, content)
+        verified = Verified(certificate, explain(certificate), log, content=content)
     except PacboundError as error:
         return Entry(name, path, "unreadable", str(error), sha256)
     status = "vacuous" if is_vacuous(certificate) else "verified"

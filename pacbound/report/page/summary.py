@@ -40,6 +40,8 @@ class Summary:
     test_error: float | None = None
     paper_bound: float | None = None
     training_log: str | None = None
+    outcomes: int | None = None  # after deployment
+    monitored: str | None = None  # what they say: refuted, or not refuted
 
 
 def summarise(entry: Entry) -> Summary:
@@ -48,6 +50,7 @@ def summarise(entry: Entry) -> Summary:
     if entry.verified is None:
         return Summary(*about)
     certificate, log = entry.verified.certificate, entry.verified.log
+    seen = entry.verified.monitored
     column, claim = paper_column(certificate), principal(certificate)
     line, evidence = claim_line(claim), certificate.evidence
     return Summary(
@@ -68,7 +71,9 @@ def summarise(entry: Entry) -> Summary:
         nats=None if evidence is None else float(evidence.nats),
         ledger=float(certificate.bound.ledger),
         risk_bound=float(claim.bound),
-        test_error=test_error(certificate),
+        test_error=test_error(certificate) if claim is certificate.overall else None,
         paper_bound=column.bound / 100 if column else None,
         training_log=log.path.as_posix() if log else None,
+        outcomes=seen.rows if seen else None,
+        monitored=("refuted" if seen.refuted else "not refuted") if seen else None,
     )

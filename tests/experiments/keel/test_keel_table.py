@@ -8,8 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
-from refusals import refused
 from scipy.stats import binom
 
 from pacbound.certificate import checker
@@ -22,7 +20,6 @@ from pacbound.experiments.keel.page import keel_summary, keel_table
 from pacbound.experiments.keel.rows import figures
 from pacbound.priors.scaling import set_aside
 from pacbound.priors.split import split_of
-from pacbound_cli import cli
 
 PUBLISHED = Path(__file__).parents[3] / "results/keel"
 FILES = sorted(PUBLISHED.glob("*.json"))
@@ -149,23 +146,3 @@ def test_the_page_has_every_published_table() -> None:
 
 def test_an_empty_folder_says_so(tmp_path: Path) -> None:
     assert keel_summary(tmp_path) == "Nothing is published yet."
-
-
-def table(*arguments: str | Path) -> Result:
-    return CliRunner().invoke(cli, ["table", "keel", *map(str, arguments)])
-
-
-def test_show_runs_nothing(tmp_path: Path) -> None:
-    result = table("--show", "--folder", tmp_path, "--json")
-    assert result.exit_code == 0, result.output
-    rows = json.loads(result.stdout)
-    assert len(rows) == 43 and {row["state"] for row in rows} == {"not run"}
-    assert [row["name"] for row in rows][-1] == "letter"
-    assert "not run" in table("--show", "--folder", tmp_path, "--problem", "wdbc").stdout
-
-
-def test_bad_input() -> None:
-    refused(table("--problem", "wdbcc"), "did you mean 'wdbc'")
-    refused(table("--posterior", "diag"), "no --posterior")
-    refused(table("--set", "epochs=3"), "no --set")
-    refused(table("--seeds", "3"), "no --seeds")

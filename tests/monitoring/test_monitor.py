@@ -1,0 +1,416 @@
+"""Monitoring: every claim bets on its members, streams continue exactly, bad input is refused."""
+
+from __future__ import annotations
+
+import json
+import math
+import subprocess
+import sys
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from outcome_cases import CLASSES, DRAW, EVERY, certificate, part, stream, write
+
+import pacbound
+from pacbound.bounds.sequential import SCALE, log_evidence
+from pacbound.errors import CertificateError, DataError, MonitorError, PacboundError, SettingError
+from pacbound.monitoring import Monitored, certificate_digest, load_monitored
+from pacbound.monitoring.process import POINTS
+from pacbound.monitoring.process import Path as WealthPath
+from pacbound.predictors import PREDICTORS
+
+EVERY_COLUMN = "label prediction error group answered"
+
+
+def cost_columns() -> str:
+    names = sorted({claim.cost for claim in certificate(EVERY).claims if claim.cost})
+    assert len(names) == 2
+    return " ".join(f"cost:{name}" for name in names)
+
+
+def naive_bets(columns: dict[str, list[Any]], claim: Any) -> list[tuple[int, int]]:
+    """The rows and losses of a claim, row by row."""
+    found = []
+    for row in range(len(columns["label"])):
+        at = {name: column[row] for name, column in columns.items()}
+        member = {
+            "all": True,
+            "answered": at["answered"] == 1,
+            "true-class": at["label"] == claim.class_,
+            "predicted-class": at["prediction"] == claim.class_,
+            "group": at["group"] == claim.group,
+        }[claim.subject]
+        if not member:
+            continue
+        if claim.loss == "cost":
+            loss = math.floor(Decimal(repr(at[f"cost:{claim.cost}"])) * SCALE)
+        elif claim.loss == "abstention":
+            loss = SCALE * (1 - at["answered"])
+        else:
+            loss = SCALE * (at["label"] != at["prediction"])
+        found.append((row, int(loss)))
+    return found
+
+
+def test_every_claim_bets_on_its_members(tmp_path: Path) -> None:
+    columns = stream(3000, 0.3, 1, 3, f"{EVERY_COLUMN} {cost_columns()}")
+    result = pacbound.monitor(EVERY, write(tmp_path / "o.csv", columns), alpha=0.05)
+    claims = certificate(EVERY).claims
+    assert [each.claim for each in result.claims] == list(claims)
+    assert result.refuted and result.rows == result.new_rows == 3000
+    for each in result.claims:
+        own = naive_bets(columns, each.claim)
+        losses = np.array([loss for _, loss in own])
+        bound, share = float(each.claim.bound), 0.05 / len(claims)
+        values, times = np.unique(losses, return_counts=True)
+        counts = dict(zip(values.tolist(), times.tolist(), strict=True))
+        assert each.outcomes == len(own) > 100
+        assert each.total == Decimal(int(losses.sum())) / SCALE
+        path = WealthPath(losses, bound)
+        assert each.log_evidence == log_evidence(counts, bound, path.starts[-1])
+        assert each.log_evidence == list(path.log_evidence(np.array([len(losses)])))[-1][1][0]
+        crossing = path.first_crossing(share)
+        assert each.refuted_at == (None if crossing is None else own[crossing - 1][0] + 1)
+        assert (each.refuted_at is not None) or each.log_evidence < math.log(1 / share)
+
+
+def test_alpha_is_divided_among_the_claims_that_are_watched() -> None:
+    columns = stream(100, 0.1, classes=2)
+    several = pacbound.monitor(CLASSES, columns, alpha=0.03)
+    assert [each.share for each in several.claims] == [0.01] * 3
+    one = pacbound.monitor(CLASSES, columns, alpha=0.03, claims=["overall"])
+    assert [each.share for each in one.claims] == [0.03]
+    assert one.left_out == {"per-class": "not selected"}
+
+
+def test_errors_alone_are_enough_for_the_overall_claim() -> None:
+    result = pacbound.monitor(CLASSES, stream(100, 0.1, classes=2, columns="error"))
+    assert [each.claim.subject for each in result.claims] == ["all"]
+    assert result.left_out == {"per-class": "no column label"}
+
+
+@pytest.mark.parametrize("kind", ["mapping", "frame", "file", "arrays"])
+def test_outcomes_may_come_in_several_forms(kind: str, tmp_path: Path) -> None:
+    columns = stream(500, 0.02)
+    expected = pacbound.monitor(DRAW, columns).fields()
+    source: Any = {
+        "mapping": columns,
+        "frame": pd.DataFrame(columns | {"time": range(500)}),
+        "file": str(write(tmp_path / "o.csv", {"id": list(range(500)), **columns})),
+        "arrays": {name: np.array(column) for name, column in columns.items()},
+    }[kind]
+    assert pacbound.monitor(certificate(), source).fields() == expected
+
+
+# A stream that is interrupted ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("append", [False, True])
+@pytest.mark.parametrize("cuts", [[700], [1, 2, 3], [129, 256, 257, 1000], [0, 2500, 2500]])
+def test_a_stream_continues_to_the_bit(cuts: list[int], append: bool, tmp_path: Path) -> None:
+    columns = stream(3000, 0.07, 4, 3, f"{EVERY_COLUMN} {cost_columns()}")
+    whole = pacbound.monitor(EVERY, columns, state=tmp_path / "whole.json")
+    start = 0
+    for stop in [*cuts, 3000]:
+        given = part(columns, start if append else 0, stop)
+        result = pacbound.monitor(EVERY, given, state=tmp_path / "cut.json", append=append)
+        assert (result.rows, result.new_rows) == (stop, stop - start)
+        start = stop
+    assert (tmp_path / "cut.json").read_bytes() == (tmp_path / "whole.json").read_bytes()
+    assert result.claims == whole.claims
+    loaded = load_monitored(certificate(EVERY), tmp_path / "whole.json")
+    assert loaded.claims == whole.claims and loaded.points == whole.points
+
+
+def test_an_alarm_stays(tmp_path: Path) -> None:
+    bad, good = stream(200, 0.5), stream(5000, 0.0, 1)
+    columns = {name: bad[name] + good[name] for name in bad}
+    first = pacbound.monitor(DRAW, bad, state=tmp_path / "s.json")
+    after = pacbound.monitor(DRAW, columns, state=tmp_path / "s.json")
+    (each,) = after.claims
+    assert first.refuted and after.refuted
+    assert each.refuted_at == first.claims[0].refuted_at
+    assert each.log_evidence < first.claims[0].log_evidence
+
+
+def test_points_of_the_past_are_few_and_exact(tmp_path: Path) -> None:
+    columns = stream(3000, 0.02)
+    result = pacbound.monitor(DRAW, columns)
+    (each,) = result.claims
+    assert POINTS // 2 < len(result.points) == len(each.history) <= POINTS
+    for row, point in list(zip(result.points, each.history, strict=True))[::17]:
+        then = pacbound.monitor(DRAW, part(columns, 0, row)).claims[0]
+        assert (point.outcomes, point.log_evidence) == (row, then.log_evidence)
+        assert Decimal(point.total) / SCALE == then.total
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda c: {n: c[n][::-1] for n in c}, "in another order"),
+        (lambda c: {n: [*c[n][1:], c[n][0]] for n in c}, "in another order"),
+        (lambda c: c | {"label": [1 - c["label"][0], *c["label"][1:]]}, "were changed"),
+        (lambda c: part(c, 0, 499), "has 499 rows, and"),
+        (lambda c: {"error": [0] * 600}, "has no column label"),
+    ],
+)
+def test_outcomes_that_do_not_continue_the_state_are_refused(
+    change: Any, words: str, tmp_path: Path
+) -> None:
+    columns, state = stream(600, 0.1, classes=2), tmp_path / "s.json"
+    pacbound.monitor(CLASSES, part(columns, 0, 500), state=state)
+    before = state.read_bytes()
+    with pytest.raises(MonitorError, match=words):
+        pacbound.monitor(CLASSES, change(columns), state=state)
+    assert state.read_bytes() == before
+
+
+def test_swapped_rows_within_what_was_seen_are_noticed(tmp_path: Path) -> None:
+    columns, state = stream(300, 0.1, classes=2), tmp_path / "s.json"
+    pacbound.monitor(CLASSES, columns, state=state)
+    first = columns["label"].index(1 - columns["label"][0])
+    for column in columns.values():
+        column[0], column[first] = column[first], column[0]
+    with pytest.raises(MonitorError, match="another order"):
+        pacbound.monitor(CLASSES, columns, state=state)
+
+
+def test_a_state_keeps_its_certificate_alpha_and_claims(tmp_path: Path) -> None:
+    columns, state = stream(50, 0.1, classes=2), tmp_path / "s.json"
+    pacbound.monitor(CLASSES, columns, state=state, alpha=0.02, claims=["overall"])
+    kept = pacbound.monitor(CLASSES, columns, state=state)
+    assert kept.alpha == Decimal("0.02") and len(kept.claims) == 1
+    assert kept.left_out == {"per-class": "not watched since the state began"}
+    with pytest.raises(MonitorError, match=r"begun with alpha 0\.02"):
+        pacbound.monitor(CLASSES, columns, state=state, alpha=0.01)
+    with pytest.raises(MonitorError, match="begun with the claims overall"):
+        pacbound.monitor(CLASSES, columns, state=state, claims=["per-class"])
+    with pytest.raises(MonitorError, match="state of another certificate"):
+        pacbound.monitor(DRAW, columns, state=state)
+
+
+def test_a_state_follows_from_content_and_not_from_layout(tmp_path: Path) -> None:
+    other = tmp_path / "other.json"
+    other.write_text(json.dumps(json.loads(DRAW.read_bytes())), encoding="utf-8")
+    pacbound.monitor(DRAW, stream(50, 0.1), state=tmp_path / "s.json")
+    assert pacbound.monitor(other, stream(50, 0.1), state=tmp_path / "s.json").new_rows == 0
+    assert certificate_digest(certificate()) in (tmp_path / "s.json").read_text()
+
+
+DAMAGE: dict[str, Any] = {
+    "rows": -1,
+    "digest": "x",
+    "alpha": "2",
+    "points": [5, 3],
+    "claims": [],
+    "columns": [1],
+}
+
+
+@pytest.mark.parametrize(
+    "name", [*DAMAGE, "format", "counts", "past", "refuted_at", "history", "bound"]
+)
+def test_a_damaged_state_is_refused(name: str, tmp_path: Path) -> None:
+    state = tmp_path / "s.json"
+    pacbound.monitor(DRAW, stream(50, 0.1), state=state)
+    record = json.loads(state.read_bytes())
+    claim = record["claims"][0]
+    inner = {
+        "past": None,
+        "counts": [[0, 60]],
+        "refuted_at": 51,
+        "history": [[1, 2, 3]],
+        "bound": "0.5",
+    }
+    if name in inner:
+        claim[name] = inner[name]
+    else:
+        record[name] = DAMAGE.get(name, "other")
+    state.write_text(json.dumps(record), encoding="utf-8")
+    with pytest.raises(MonitorError):
+        pacbound.monitor(DRAW, stream(50, 0.1), state=state)
+    for missing in ("claims", "rows", "digest"):
+        state.write_text(
+            json.dumps({n: v for n, v in record.items() if n != missing}), encoding="utf-8"
+        )
+        with pytest.raises(MonitorError):
+            pacbound.monitor(DRAW, stream(50, 0.1), state=state)
+
+
+@pytest.mark.parametrize("content", [b"", b"no JSON", b"[]", b"\xff", b"[" * 100_000])
+def test_what_is_no_state_is_refused(content: bytes, tmp_path: Path) -> None:
+    (tmp_path / "s.json").write_bytes(content)
+    with pytest.raises(MonitorError, match=r"s\.json"):
+        pacbound.monitor(DRAW, stream(5, 0.1), state=tmp_path / "s.json")
+    with pytest.raises(PacboundError):
+        pacbound.monitor(DRAW, stream(5, 0.1), state=tmp_path)
+
+
+# Bad input -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("", "is empty"),
+        ("lable,guess\n1,1\n", "has none of the columns label, prediction, error; it has lable"),
+        ("label\n1\n", "no claim can be watched (overall: no column error)"),
+        ("label,prediction\n1,1\n1,10\n", "row 3: prediction '10' is not a class from 0 to 9"),
+        ("label,prediction\n1,-1\n", "row 2: prediction '-1' is not a class"),
+        ("label,prediction\n1,1.5\n", "row 2: prediction '1.5' is not a class"),
+        ("label,prediction\n1,nan\n", "row 2: prediction 'nan' is not a class"),
+        ("label,prediction\n1,\n", "row 2: prediction '' is not a class"),
+        ("label,prediction\n1,cat\n", "row 2: prediction 'cat' is not a class"),
+        ("error\n0\n2\n", "row 3: error '2' is not 0 or 1"),
+        ("error\n0\n1_0\n", "row 3: error '1_0' is not 0 or 1"),
+        ("label,prediction,error\n1,1,0\n2,2,1\n", "row 3: error contradicts label and prediction"),
+        ("label,prediction\n1,1\n1\n", "row 3: 1 cells under a header of 2"),
+        ("label,label,prediction\n1,1,1\n", "two columns are named 'label'"),
+        ('error\n"1\n', "cannot read"),
+        ("error\n\udcff\n", "cannot read"),
+    ],
+)
+def test_bad_outcomes_are_refused_in_one_line(content: str, words: str, tmp_path: Path) -> None:
+    path = tmp_path / "o.csv"
+    path.write_bytes(content.encode("utf-8", "surrogateescape"))
+    with pytest.raises(PacboundError) as refused:
+        pacbound.monitor(DRAW, path, state=tmp_path / "s.json")
+    assert words in str(refused.value) and "\n" not in str(refused.value)
+    assert not (tmp_path / "s.json").exists()
+
+
+@pytest.mark.parametrize("cost", ["1.1", "-0.1", "nan", "", "inf", "x", "1_0"])
+def test_costs_are_from_0_to_1(cost: str) -> None:
+    columns = stream(10, 0.1, classes=3, columns=f"{EVERY_COLUMN} {cost_columns()}")
+    name = cost_columns().split()[0]
+    columns[name][4] = cost
+    with pytest.raises(DataError, match=r"row 5: cost:.* is not a cost from 0 to 1"):
+        pacbound.monitor(EVERY, columns)
+
+
+def test_costs_are_rounded_down() -> None:
+    columns = stream(3, 0, classes=3, columns=f"{EVERY_COLUMN} {cost_columns()}")
+    for name in cost_columns().split():
+        columns[name] = ["0.07", "0.99999999", "1e-5"]
+    result = pacbound.monitor(EVERY, columns, claims=["cost"])
+    overall = [each for each in result.claims if each.claim.subject == "all"]
+    assert {each.total for each in overall} == {Decimal("1.0699")}
+
+
+def test_what_is_not_answered_may_have_no_prediction_if_only_answers_are_watched() -> None:
+    columns = stream(400, 0.1, classes=3, columns="label prediction answered")
+    for row, answered in enumerate(columns["answered"]):
+        if not answered:
+            columns["prediction"][row] = ""
+    result = pacbound.monitor(EVERY, columns, claims=["answered"])
+    assert {(c.claim.subject, c.claim.loss) for c in result.claims} == {
+        ("all", "abstention"),
+        ("answered", "zero-one"),
+    }
+    assert result.claims[1].outcomes == sum(columns["answered"])
+    for claims in (["overall"], ["predicted-class"], None):
+        with pytest.raises(DataError, match=r"has no (error|prediction), which the claim"):
+            pacbound.monitor(EVERY, columns, claims=claims)
+    columns["prediction"][columns["answered"].index(1)] = ""
+    with pytest.raises(DataError, match="it is answered and has no prediction"):
+        pacbound.monitor(EVERY, columns, claims=["answered"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "words"),
+    [
+        ({"alpha": 0.0}, SettingError, "alpha 0.0 is not between 0 and 1"),
+        ({"alpha": 1.0}, SettingError, "is not between"),
+        ({"alpha": math.nan}, SettingError, "is not between"),
+        ({"claims": ["overal"]}, SettingError, "did you mean 'overall'"),
+        ({"claims": ["groups"]}, SettingError, "makes no claim of the kind groups"),
+        ({"outcomes": [1, 2]}, DataError, "a mapping of columns"),
+        ({"outcomes": {"label": [1], "prediction": [1, 2]}}, DataError, "different numbers"),
+        ({"outcomes": "absent.csv"}, PacboundError, "absent.csv"),
+        ({"certificate": "absent.json"}, CertificateError, "absent.json"),
+    ],
+)
+def test_bad_arguments(arguments: dict[str, Any], error: type[Exception], words: str) -> None:
+    given = {"certificate": DRAW, "outcomes": stream(5, 0.1), **arguments}
+    with pytest.raises(error, match=words):
+        pacbound.monitor(**given)
+
+
+def test_a_forged_certificate_is_not_watched(tmp_path: Path) -> None:
+    record = json.loads(DRAW.read_bytes())
+    record["claims"][0]["bound"] = "0.0001000000"
+    (tmp_path / "c.json").write_text(json.dumps(record), encoding="utf-8")
+    with pytest.raises(CertificateError, match=r"is rejected.*: 11\.5"):
+        pacbound.monitor(tmp_path / "c.json", stream(5, 0.1))
+
+
+def test_a_bound_of_one_is_not_watched() -> None:
+    path = DRAW.parent / "accepted-vote-tandem-vacuous.json"
+    claims = certificate(path).claims
+    assert claims[0].bound == 1
+    with pytest.raises(DataError, match="a bound of 1 cannot be refuted"):
+        pacbound.monitor(path, {"error": [0, 1]})
+
+
+def test_no_rows_are_no_evidence(tmp_path: Path) -> None:
+    result = pacbound.monitor(DRAW, write(tmp_path / "o.csv", {"error": []}))
+    (each,) = result.claims
+    assert isinstance(result, Monitored) and not result.refuted
+    assert (each.outcomes, each.mean, each.log_evidence, each.lower_limit) == (0, 0, 0, 0)
+
+
+def test_torch_is_not_imported(tmp_path: Path) -> None:
+    write(tmp_path / "o.csv", stream(10, 0.1))
+    code = (
+        f"import sys, pacbound; pacbound.monitor({str(DRAW)!r}, {str(tmp_path / 'o.csv')!r})\n"
+        "sys.exit('torch' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+# False alarms ----------------------------------------------------------------------------------
+
+
+def test_false_alarms_at_the_bound_over_years_of_looks() -> None:
+    """A small version of `benchmarks/monitor_alarms.py`: 300 streams of 87 600 outcomes."""
+    generator = np.random.default_rng(11)
+    alarms = 0
+    for _ in range(300):
+        losses = (generator.random(87_600) < 0.014).astype(np.int64) * SCALE
+        alarms += WealthPath(losses, 0.014).first_crossing(0.05) is not None
+    assert alarms <= 24  # P(Bin(300, 0.05) > 24) < 0.01
+
+
+def test_several_claims_together_raise_few_false_alarms() -> None:
+    """Three claims of a certificate at once, the risk of every class at its bound."""
+    claims = certificate(CLASSES).claims
+    risks = [float(claim.bound) for claim in claims if claim.class_ is not None]
+    assert len(risks) == 2
+    alarms = 0
+    for seed in range(200):
+        generator = np.random.default_rng(seed)
+        label = (generator.random(1000) < 0.2).astype(int)
+        wrong = generator.random(1000) < np.array(risks)[label]
+        errors = {"label": label, "prediction": np.where(wrong, 1 - label, label)}
+        alarms += pacbound.monitor(CLASSES, errors, alpha=0.1, claims=["per-class"]).refuted
+    assert 1 <= alarms <= 32  # P(Bin(200, 0.1) > 32) < 0.01
+
+
+def test_every_predictor_can_be_watched() -> None:
+    for name in PREDICTORS:
+        paths = list(DRAW.parent.glob(f"accepted-{name}*.json"))
+        watched = 0
+        for path in paths:
+            try:
+                pacbound.monitor(path, {"error": [0, 1, 0]})
+                watched += 1
+            except DataError as error:
+                assert "cannot be refuted" in str(error) or "no column" in str(error)
+        assert watched, name
