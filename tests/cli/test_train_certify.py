@@ -221,7 +221,7 @@ def test_an_edited_prior_is_refused(tiny_file: Path, tmp_path: Path) -> None:
 
     words = {
         center: "weights do not give the prior",
-        missing: "disagree on whether the prior was learned",
+        missing: "are of different kinds",
         empty: "its learned prior cannot be read",
         threads: "-1 threads",
     }
