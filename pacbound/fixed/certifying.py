@@ -19,6 +19,7 @@ from pacbound.predictors.claims import Costs, ExampleCosts, Wanted, claims_named
 from pacbound.predictors.concluding import new_ledger, new_made
 from pacbound.predictors.fixed import fixed_certificate
 from pacbound.predictors.threshold import parse_threshold
+from pacbound.printable import recordable
 
 __all__ = ["certify_fixed"]
 
@@ -112,7 +113,7 @@ def certify_fixed(
         case.costs,
     )
     threshold, chosen = calibrated_threshold(
-        wished, case, predictor, calibration, calibration_part, label, copies
+        wished, case, predictor, calibration, calibration_part, label
     )
     if not case.contents.are_visible and copies == "independent":
         raise SettingError("without inputs or ids copies cannot be seen, and not be declared")
@@ -149,4 +150,4 @@ def _named(case: Case) -> str:
     """The name of the data, with the names of a few classes."""
     if not case.classes.names:
         return case.name
-    return f"{case.name} (classes: {', '.join(case.classes.names)})"[:200]
+    return recordable(f"{case.name} (classes: {', '.join(case.classes.names)})", 200)
