@@ -61,15 +61,20 @@ def case_of(
         sha256=ran.sha256,
         groups=groups_of(groups),
         software=ran.software,
-        settings={"outputs": _kind(outputs), **classes.recorded},
+        settings={"outputs": _kind(outputs), **_named(classes, given).recorded},
     )
 
 
 def _ran(predictor: Any, given: Given, file: Path | None) -> Ran:
     """The outputs of whatever kind of predictor it is."""
     if is_array(predictor):
-        values = np.asarray(plain(predictor))
+        try:
+            values = np.asarray(plain(predictor))
+        except ValueError as error:  # rows of different lengths
+            raise DataError(f"the predictions are no array: {str(error)[:200]}") from error
         if values.ndim == 2:
+            if values.dtype.kind not in "fiu":
+                raise DataError(f"probabilities are {values.dtype}: give numbers")
             ensure_probabilities(values, [f"column {k}" for k in range(values.shape[1])], 1)
         if values.ndim not in (1, 2) or len(values) != len(given.labels):
             raise DataError(
@@ -115,7 +120,7 @@ def _classes(given: Given, ran: Ran) -> tuple[Classes, NDArray[np.int64], NDArra
         classes = Classes(len(names)) if plain else Classes(len(names), tuple(names))
     elif ran.values.ndim == 2:
         count = ran.values.shape[1]
-        if given.are_named and given.classes != count:
+        if given.names and given.classes != count:
             raise DataError(
                 f"{given.name} holds {given.classes} classes and the predictor has {count} "
                 "outputs: which class is which cannot be told from names; write class numbers"
@@ -153,6 +158,14 @@ def _outputs(ran: Ran, classes: Classes, predicted: NDArray[np.int64] | None) ->
     possible = Judged.of(scores, predicted).possible
     agree = possible[np.arange(len(predicted)), predicted].all()
     return outputs if agree else Outputs(classes.count, predicted)
+
+
+def _named(classes: Classes, given: Given) -> Classes:
+    """The classes with the names of a table, if its numbers were predicted."""
+    plain = tuple(map(str, range(classes.count)))
+    if classes.names or len(given.names) != classes.count or given.names == plain:
+        return classes
+    return replace(classes, names=given.names)
 
 
 def _kind(outputs: Outputs) -> str:

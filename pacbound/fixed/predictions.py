@@ -185,7 +185,12 @@ def _texts(cells: Any, first: int) -> list[str]:
 
 
 def array_digest(array: NDArray[Any]) -> str:
-    """The digest of an array as `numpy.save` writes it, so that sha256sum of such a file agrees."""
+    """The digest of an array as `numpy.save` writes it, so that sha256sum of such a file agrees.
+
+    Objects are written as texts.
+    """
+    if array.dtype.hasobject:
+        array = np.array(cells_of(array.ravel(), "predictions"), str).reshape(array.shape)
     stream = io.BytesIO()
     plain = np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
     np.save(stream, plain, allow_pickle=False)

@@ -348,6 +348,29 @@ def test_files_of_another_kind_are_refused(tmp_path: Path, name: str, content: s
         pacbound.certify_fixed(tmp_path / name)
 
 
+def test_unknown_arrays_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "p.npz"
+    for name in ("ids", "groups", "lable"):
+        np.savez(path, label=TRUTH, prediction=GUESS, **{name: np.arange(N)})
+        with pytest.raises(PacboundError, match=f"unknown column '{name}'; did you mean"):
+            pacbound.certify_fixed(path)
+    np.savez(path, label=TRUTH, prediction=GUESS, region=np.arange(N) % 2 + 1.0)
+    certificate = pacbound.certify_fixed(path, groups="region")
+    assert [c.group for c in certificate.claims] == [None, "1", "2"]
+    np.savez(path, label=TRUTH, probabilities=TABLE, p_0=TABLE[:, 1])
+    with pytest.raises(PacboundError, match="leave out one"):
+        pacbound.certify_fixed(path)
+
+
+def test_labels_that_have_no_probability(tmp_path: Path) -> None:
+    labels = np.array([3, *TRUTH[1:]])
+    with pytest.raises(PacboundError, match=r"Keep such examples.*column of probabilities 0"):
+        pacbound.certify_fixed(write_csv(tmp_path / "p.csv", probable(label=labels)))
+    given = probable(label=labels, p_3=np.zeros(N))  # as the message says
+    certificate = pacbound.certify_fixed(write_csv(tmp_path / "p.csv", given))
+    assert certificate.claims[0].errors == 1 + int((TRUTH != GUESS)[1:].sum())
+
+
 def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
     for path in (tmp_path / "none.csv", tmp_path):
         with pytest.raises(PacboundError):
