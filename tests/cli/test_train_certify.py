@@ -122,8 +122,9 @@ def test_a_learned_prior_from_training_to_verify(tiny_file: Path, tmp_path: Path
     assert record["prior"]["kind"] == "learned"
     assert run("verify", certificate, "--checkpoint", path).exit_code == 0
     fixed = ["certify", path, "--predictor", "fixed", "-o", tmp_path / "fixed.json"]
-    assert run(*fixed).exit_code == 0
-    assert run("verify", tmp_path / "fixed.json", "--checkpoint", path).exit_code == 0
+    assert run(*fixed, "--export", tmp_path / "centre.pt").exit_code == 0
+    for kept in (path, tmp_path / "centre.pt"):
+        assert run("verify", tmp_path / "fixed.json", "--checkpoint", kept).exit_code == 0
     replayed = run("certify", path, "--predictor", "draw", "--replay-prior", "-o", certificate)
     assert replayed.exit_code == 0, replayed.output
     words = " ".join(replayed.stdout.split())
