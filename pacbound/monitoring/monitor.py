@@ -10,13 +10,13 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from pacbound.bounds.sequential import MOST_OUTCOMES, SCALE, log_evidence, lower_limit
 from pacbound.certificate.checker import MAX_BYTES, verify
 from pacbound.certificate.format import Certificate, Claim
 from pacbound.errors import CertificateError, DataError, MonitorError, SettingError
 from pacbound.files import ensure_writable
 from pacbound.monitoring.outcomes import NONE, Outcomes, Source, read_outcomes
 from pacbound.monitoring.process import fold
+from pacbound.monitoring.sequential import MOST_OUTCOMES, SCALE, log_evidence, lower_limit
 from pacbound.monitoring.state import START, Point, State, Watched, read_state
 from pacbound.monitoring.watching import bets, family, watched
 
@@ -120,7 +120,7 @@ def monitor(
 ) -> Monitored:
     """Compare labelled outcomes after deployment with the claims of a certificate.
 
-    Every claim is a bet (`pacbound.bounds.sequential`). While all claims hold, the probability that
+    Every claim is a bet (`pacbound.monitoring.sequential`). While all claims hold, the probability that
     any of them is ever called refuted is at most `alpha`, however often this function is called.
     Outcomes must be unselected: which inputs get a label must not depend on whether the prediction
     was wrong. Complaints, or cases of low confidence, are a selection.

@@ -21,10 +21,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pacbound.bounds.sequential import MOST_OUTCOMES, SCALE
 from pacbound.certificate.format import Certificate
 from pacbound.errors import DataError, FileError
 from pacbound.monitoring.classes import class_reader, whole
+from pacbound.monitoring.sequential import MOST_OUTCOMES, SCALE
 
 __all__ = [
     "NONE",

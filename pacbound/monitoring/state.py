@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pacbound.bounds.sequential import MOST_OUTCOMES, SCALE, Counts, fractions
 from pacbound.certificate.format import Certificate, Claim
 from pacbound.errors import MonitorError
 from pacbound.files import write_whole
 from pacbound.monitoring.outcomes import columns_of
+from pacbound.monitoring.sequential import MOST_OUTCOMES, SCALE, Counts, fractions
 from pacbound.monitoring.watching import missing_columns
 from pacbound.printable import printable_json
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pacbound.bounds.sequential import SCALE
 from pacbound.certificate.format import Certificate, Claim
 from pacbound.errors import DataError, SettingError, unknown_name
 from pacbound.monitoring.outcomes import NONE, Outcomes, group_numbers, with_error
+from pacbound.monitoring.sequential import SCALE
 
 __all__ = ["FAMILIES", "Bets", "bets", "family", "missing_columns", "watched"]
 

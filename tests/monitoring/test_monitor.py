@@ -19,11 +19,11 @@ sys.path.insert(0, str(Path(__file__).parent))
 from outcome_cases import CLASSES, DRAW, EVERY, certificate, part, stream, write
 
 import pacbound
-from pacbound.bounds.sequential import SCALE, log_evidence
 from pacbound.errors import CertificateError, DataError, MonitorError, PacboundError, SettingError
 from pacbound.monitoring import Monitored, certificate_digest, load_monitored
 from pacbound.monitoring.process import POINTS
 from pacbound.monitoring.process import Path as WealthPath
+from pacbound.monitoring.sequential import SCALE, log_evidence
 from pacbound.predictors import PREDICTORS
 
 EVERY_COLUMN = "label prediction error group answered"
