@@ -120,8 +120,9 @@ def monitor(
 ) -> Monitored:
     """Compare labelled outcomes after deployment with the claims of a certificate.
 
-    Every claim is a bet (`pacbound.monitoring.sequential`). While all claims hold, the probability that
-    any of them is ever called refuted is at most `alpha`, however often this function is called.
+    Every claim is a bet (`pacbound.monitoring.sequential`). While all claims hold, the probability
+    that any of them is ever called refuted is at most `alpha`, however often this function is
+    called.
     Outcomes must be unselected: which inputs get a label must not depend on whether the prediction
     was wrong. Complaints, or cases of low confidence, are a selection.
 
