@@ -38,7 +38,7 @@ browser:  ## Chromium, which tests look at the report's page with
 
 test: $(INSTALLED) lint browser  ## lint, types, tests, and a check of every published certificate
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
-	$(PYTHON) -I -S pacbound/certificate/checker.py certificates/*.json certificates/examples/*.json
+	$(PYTHON) -I -S pacbound/certificate/checker.py certificates/*.json results/examples/*.json
 
 docs: $(INSTALLED)  ## the documentation, as pages in build/docs
 	$(BIN)/python -m sphinx -b html -n -W --keep-going -d build/doctrees docs build/docs

@@ -21,8 +21,8 @@ from measuring import options_of
 from numpy.typing import NDArray
 from scipy.stats import binom
 
-from pacbound.bounds.sequential import SCALE
 from pacbound.monitoring.process import Path
+from pacbound.monitoring.sequential import SCALE
 
 BOUNDS = (0.014, 0.05, 0.12)
 CLASSES = 10

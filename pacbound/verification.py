@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from decimal import Decimal
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pacbound.certificate.checker import Verdict, check_file
-from pacbound.errors import CertificateError, FileError
+from pacbound.errors import CertificateError, CheckpointError, FileError
 from pacbound.policy import judge, read_policy
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 __all__ = ["check_demands", "model_digest", "verify"]
 
@@ -27,7 +32,8 @@ def verify(
 
     Arguments:
         max_risk: Reject a certificate whose bound on the overall error is larger or missing.
-        checkpoint: Reject a certificate that is not for the posterior in this file.
+        checkpoint: Reject a certificate that is not for the posterior in this file, or for the
+            exported network.
         max_class_risk: Reject a certificate whose bound for a true class is larger or missing.
         policy: Reject a certificate that violates a rule of this policy; the reason names all.
     """
@@ -52,7 +58,15 @@ def check_demands(
     verdict = check_file(path, max_risk, max_class_risk=max_class_risk)
     if not checkpoint or verdict.certificate is None or not verdict.accepted:
         return verdict
-    digest = model_digest(checkpoint, verdict.certificate["model"].get("source", ""))
+    certificate = verdict.certificate
+    try:
+        digest = model_digest(checkpoint, certificate["model"].get("source", ""))
+    except CheckpointError:
+        weights = certificate["evidence"].get("weights_sha256") if "evidence" in certificate else ""
+        known = {certificate["model"]["sha256"], weights}
+        digest = _network_digest(Path(checkpoint), known)
+        if digest in known:
+            return verdict
     return check_file(path, max_risk, max_class_risk=max_class_risk, model_sha256=digest)
 
 
@@ -75,14 +89,44 @@ def model_digest(path: str | os.PathLike[str], source: str = "") -> str:
             return file_digest(Path(path))
     except OSError as error:
         raise CertificateError(f"{path} cannot be read: {error.strerror}") from error
-    from pacbound.networks.digests import tensors_digest
     from pacbound.training.checkpoints import Checkpoint
 
     if source == "module":
         from pacbound.fixed.weights import read_weights
 
-        return tensors_digest(read_weights(Path(path)))
+        return _digest(Path(path), read_weights(Path(path)))
     checkpoint = Checkpoint.load(Path(path))
     if source == "centre" and checkpoint.learned_prior is not None:
         return checkpoint.learned_prior.sha256
-    return tensors_digest(checkpoint.posterior)
+    return _digest(Path(path), checkpoint.posterior)
+
+
+def _network_digest(path: Path, known: set[str]) -> str:
+    """The digest of an exported network; a known one, if the counters of normalisations decide.
+
+    Valid when: the network has no shared tensors. Otherwise the digest is never a known one.
+    """
+    from pacbound.fixed.weights import read_weights
+    from pacbound.networks.values import COUNTER
+    from pacbound.predictors.export import EXTRACTOR
+
+    tensors = read_weights(path)
+    counted = {name: x for name, x in tensors.items() if name.rpartition(".")[2] != COUNTER}
+    whole, digest = _digest(path, tensors), _digest(path, counted)
+    if {whole, digest} & known:
+        return whole if whole in known else digest
+    if any(name.startswith(EXTRACTOR) for name in tensors):
+        raise CheckpointError(
+            f"{path} contains an extractor, which cannot be compared without its module: give the "
+            "checkpoint, or export the network without the extractor"
+        )
+    return digest
+
+
+def _digest(path: Path, tensors: Mapping[str, Tensor]) -> str:
+    from pacbound.networks.digests import tensors_digest
+
+    try:
+        return tensors_digest(tensors)
+    except ValueError as error:
+        raise CheckpointError(f"{path}: {error}") from error

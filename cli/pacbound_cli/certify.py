@@ -30,7 +30,14 @@ if TYPE_CHECKING:
     from pacbound.predictors import Term
     from pacbound.predictors.chunks import Report
 
-__all__ = ["certify", "names_in", "sampling_progress", "show_certificate", "terms_table"]
+__all__ = [
+    "certify",
+    "ensure_risk",
+    "names_in",
+    "sampling_progress",
+    "show_certificate",
+    "terms_table",
+]
 
 
 @click.command()
@@ -280,10 +287,22 @@ def certify(
         show_certificate(certificate, path)
         if export is not None:
             click.echo(f"network written to {export}; its inputs: {'; '.join(steps)}")
-    bound = certificate.risk_bound
-    if max_risk is not None and bound > max_risk:
-        click.echo(f"the bound {bound:.4f} is larger than --max-risk {max_risk}", err=True)
-        raise click.exceptions.Exit(1)
+    if max_risk is not None:
+        ensure_risk(certificate, max_risk)
+
+
+def ensure_risk(certificate: Certificate, max_risk: float) -> None:
+    """Exit with code 1 unless the overall error is claimed to be at most max_risk."""
+    if certificate.overall is None:
+        words = (
+            "there is no claim on the overall error, which --max-risk limits: add it to --claims"
+        )
+    elif certificate.risk_bound > max_risk:
+        words = f"the bound {certificate.risk_bound:.4f} is larger than --max-risk {max_risk}"
+    else:
+        return
+    click.echo(words, err=True)
+    raise click.exceptions.Exit(1)
 
 
 def names_in(claims: str | None) -> tuple[str, ...] | None:
@@ -360,7 +379,7 @@ def show_certificate(certificate: Certificate, path: Path) -> None:
     from pacbound.report.explanation import is_vacuous
     from pacbound.report.terms import terms
 
-    console = Console()
+    console = Console(markup=False, emoji=False)  # names are the user's: brackets are no markup
     console.print(certificate.sentence, style="bold")
     console.print(terms_table(terms(certificate)))
     if len(certificate.claims) > 1:

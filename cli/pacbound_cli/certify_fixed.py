@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pacbound_cli.certify import names_in, show_certificate
+from pacbound_cli.certify import ensure_risk, names_in, show_certificate
 from pacbound_cli.options import claim_options, json_option, ledger_options
 
 if TYPE_CHECKING:
@@ -34,6 +34,11 @@ RUN = ("data_name", "part", "label", "calibration_part")  # for predictors that 
 )
 @click.option(
     "--weights", type=click.Path(path_type=Path), help="The state dict of the network (.pt)."
+)
+@click.option(
+    "--classes",
+    type=click.IntRange(min=2, max=65536),
+    help="The number of classes that the factory gets.  [default: those of the data]",
 )
 @click.option("--onnx", type=click.Path(path_type=Path), help="Your network as an ONNX graph.")
 @click.option(
@@ -78,6 +83,7 @@ def certify_fixed(
     predictions: Path | None,
     model: str | None,
     weights: Path | None,
+    classes: int | None,
     onnx: Path | None,
     data_name: str | None,
     part: str | None,
@@ -129,6 +135,8 @@ def certify_fixed(
         raise click.UsageError("give exactly one of --predictions, --model and --onnx")
     if (model is None) != (weights is None):
         raise click.UsageError("--model and --weights need each other")
+    if classes is not None and model is None:
+        raise click.UsageError("--classes is for the factory of --model")
     if max_risk is not None and not 0 <= max_risk <= 1:
         raise click.BadParameter(f"{max_risk} is not between 0 and 1", param_hint="--max-risk")
 
@@ -151,7 +159,16 @@ def certify_fixed(
         if data_name is None:
             raise click.UsageError(f"{chosen[0]} needs the held-out examples: give --data")
         options, predictor = _run_on(
-            model, weights, onnx, data_name, part, label, groups, calibration, calibration_part
+            model,
+            weights,
+            classes,
+            onnx,
+            data_name,
+            part,
+            label,
+            groups,
+            calibration,
+            calibration_part,
         )
     else:
         _refuse_data(data_name, part, label, calibration_part)
@@ -178,10 +195,8 @@ def certify_fixed(
         click.echo(certificate.to_json(), nl=False)
     else:
         show_certificate(certificate, path)
-    bound = certificate.risk_bound
-    if max_risk is not None and bound > max_risk:
-        click.echo(f"the bound {bound:.4f} is larger than --max-risk {max_risk}", err=True)
-        raise click.exceptions.Exit(1)
+    if max_risk is not None:
+        ensure_risk(certificate, max_risk)
 
 
 def _refuse_data(*options: str | None) -> None:
@@ -195,6 +210,7 @@ def _refuse_data(*options: str | None) -> None:
 def _run_on(
     model: str | None,
     weights: Path | None,
+    classes: int | None,
     onnx: Path | None,
     data_name: str,
     part: str | None,
@@ -215,7 +231,7 @@ def _run_on(
     part_of(data, part or "")  # fails early if no part is named
     predictor: object = onnx
     if model is not None and weights is not None:
-        predictor = _network(model, weights, data)
+        predictor = _network(model, weights, data, classes)
     return {
         "data": data,
         "part": part or "",
@@ -225,10 +241,19 @@ def _run_on(
     }, predictor
 
 
-def _network(model: str, weights: Path, data: Dataset) -> object:
+def _network(model: str, weights: Path, data: Dataset, classes: int | None) -> object:
+    from pacbound.errors import CheckpointError
     from pacbound.fixed.weights import load_weights
     from pacbound.networks.factory import module_from
 
-    module = module_from(model, data.input_shape, data.classes)
-    load_weights(module, weights)
+    module = module_from(model, data.input_shape, classes or data.classes)
+    try:
+        load_weights(module, weights)
+    except CheckpointError as error:
+        if classes is not None:
+            raise
+        raise CheckpointError(
+            f"{error}. The factory was told {data.classes} classes, those of the data; --classes "
+            "gives another number"
+        ) from error
     return module

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
+from contextlib import suppress
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -86,8 +89,9 @@ def monitor(
     lower limit of the risk, which is valid at all times together.
 
     OUTCOMES.csv has one row for each new input, in the order of arrival. Columns: label and
-    prediction (class numbers from 0), or error (0 or 1); group, answered (0 or 1) and cost (0 to 1)
-    for claims about them. Other columns are ignored.
+    prediction (the names of classes, or numbers from 0 if the certificate records no names), or
+    error (0 or 1); group, answered (0 or 1) and cost (0 to 1) for claims about them. Other columns
+    are ignored.
 
     Outcomes must be unselected: which inputs get a label must not depend on whether the prediction
     was wrong. Complaints, or cases of low confidence, are a selection, and an alarm then means
@@ -102,8 +106,8 @@ def monitor(
       pacbound monitor certificates/mlp.json outcomes.csv --state state.json --plot evidence.png
       pacbound monitor certificates/mlp.json today.csv --state state.json --append --json
     """
-    from pacbound.monitoring import monitor as watch
-    from pacbound.printable import printable_json
+    from pacbound.monitoring import observe
+    from pacbound.printable import printable, printable_json
     from pacbound.report.figures import ensure_drawable
     from pacbound.report.monitor_plot import draw_monitored
 
@@ -111,35 +115,66 @@ def monitor(
         raise click.UsageError("--append continues a state: give --state FILE.")
     if plot is not None:
         ensure_drawable(plot)
-    result = watch(certificate, outcomes, alpha=alpha, claims=claims, state=state, append=append)
+    result, save = observe(
+        certificate, outcomes, alpha=alpha, claims=claims, state=state, append=append
+    )
     if plot is not None:
         draw_monitored(result, certificate.name, plot)
     if as_json:
-        text = json.dumps({"certificate": str(certificate), **result.fields()}, indent=1)
-        click.echo(printable_json(text))
+        found = json.dumps({"certificate": str(certificate), **result.fields()}, indent=1)
+        text = printable_json(found)
     else:
-        _show(result, state, plot)
+        text = _shown(result)
+    _echo(text)
+    # Only a result that was shown is kept: with --append, a second try would count rows twice.
+    save()
+    if not as_json:
+        written = [printable(f"written to {path}") for path in (state, plot) if path is not None]
+        _echo(*written)
     raise SystemExit(1 if result.refuted else 0)
 
 
-def _show(result: Monitored, state: Path | None, plot: Path | None) -> None:
+def _echo(*lines: str) -> None:
+    """Print lines. Who reads them may stop, as `head` does; the exit code stays the claims'."""
+    try:
+        for line in lines:
+            click.echo(line)
+    except OSError as error:
+        # What could not be printed is still in the buffer, and would fail again at the exit.
+        with suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if not isinstance(error, BrokenPipeError):
+            raise
+
+
+def _shown(result: Monitored) -> str:
+    """The table and the conclusion, with the colours of the terminal."""
     from rich.console import Console
 
     from pacbound.printable import printable
     from pacbound.report.evidence import conclusion
 
     console = Console(highlight=False)
-    console.print(_table(result))
-    for name, reason in result.left_out.items():
-        console.print(printable(f"not watched: {name} ({reason})"), markup=False, style="dim")
-    if result.new_rows < result.rows:
-        console.print(f"{result.new_rows} of the {result.rows} outcomes are new.")
-    for line in conclusion(result):
-        style = "bold red" if result.refuted else ""
-        console.print(printable(line), markup=False, style=style, soft_wrap=True)
-    for path in (state, plot):
-        if path is not None:
-            console.print(printable(f"written to {path}"), markup=False)
+    with console.capture() as captured:
+        console.print(_table(result))
+        for name, reason in result.left_out.items():
+            console.print(printable(f"not watched: {name} ({reason})"), markup=False, style="dim")
+        if result.new_rows < result.rows:
+            console.print(f"{result.new_rows} of the {result.rows} outcomes are new.")
+        if result.other_groups:
+            console.print(printable(_other_groups(result)), markup=False, soft_wrap=True)
+        for line in conclusion(result):
+            style = "bold red" if result.refuted else ""
+            console.print(printable(line), markup=False, style=style, soft_wrap=True)
+    return captured.get().removesuffix("\n")
+
+
+def _other_groups(result: Monitored) -> str:
+    """How many outcomes no claim about a group sees: a misspelt name would be never watched."""
+    names = [each.claim.group for each in result.claims if each.claim.group is not None]
+    known = ", ".join(f"“{name}”" for name in names[:5]) + (", …" if len(names) > 5 else "")
+    many = f"{result.other_groups} of the {result.new_rows} new outcomes"
+    return f"{many} are in groups without a claim; claims are about {known}"
 
 
 def _table(result: Monitored) -> Table:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from decimal import Decimal
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 
 from pacbound.printable import printable_json
+
+if TYPE_CHECKING:
+    from pacbound.certificate.checker import Verdict
 
 __all__ = ["verify"]
 
@@ -51,6 +54,11 @@ def _risk(ctx: click.Context, param: click.Parameter, value: float) -> Decimal:
     help="Hold the certificates against the rules in this YAML file, which `pacbound policy` can "
     "write. One line for each violated rule.",
 )
+@click.option(
+    "--partial",
+    is_flag=True,
+    help="Not all certificates of the policy are given: its patterns may match none.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the verdicts as JSON.")
 def verify(
     certificates: tuple[str, ...],
@@ -58,6 +66,7 @@ def verify(
     max_class_risk: Decimal,
     checkpoint: str,
     policy: str,
+    partial: bool,
     as_json: bool,
 ) -> None:
     """Verify that certificates prove what they claim.
@@ -74,11 +83,13 @@ def verify(
     """
     from pacbound.verification import check_demands
 
-    if policy:
-        _verify_by_policy(certificates, max_risk, max_class_risk, checkpoint, policy, as_json)
+    if partial and not policy:
+        raise click.UsageError("--partial is about the patterns of a policy: give --policy FILE.")
     verdicts = {
         path: check_demands(path, max_risk, max_class_risk, checkpoint) for path in certificates
     }
+    if policy:
+        _verify_by_policy(verdicts, policy, partial, as_json)
     if as_json:
         rows = [{"file": path, **verdict.fields()} for path, verdict in verdicts.items()]
         text = json.dumps(rows, indent=1, ensure_ascii=False, default=float)
@@ -90,26 +101,20 @@ def verify(
 
 
 def _verify_by_policy(
-    certificates: tuple[str, ...],
-    max_risk: Decimal,
-    max_class_risk: Decimal,
-    checkpoint: str,
-    policy: str,
-    as_json: bool,
+    verdicts: dict[str, Verdict], policy: str, partial: bool, as_json: bool
 ) -> NoReturn:
     """Print what the checker and the policy say, and exit."""
-    from pacbound.policy import judge, read_policy, summary
-    from pacbound.verification import check_demands
+    from pacbound.policy import judge, read_policy, summary, unmatched
 
     rules = read_policy(policy)
-    judged = [
-        judge(path, check_demands(path, max_risk, max_class_risk, checkpoint), rules)
-        for path in certificates
-    ]
+    judged = [judge(path, verdict, rules) for path, verdict in verdicts.items()]
+    missing = {} if partial else unmatched(rules, list(verdicts))
     if as_json:
-        text = json.dumps(summary(rules, judged), indent=1, ensure_ascii=False, default=float)
-        click.echo(printable_json(text))
+        found = summary(rules, judged, missing)
+        click.echo(printable_json(json.dumps(found, indent=1, ensure_ascii=False, default=float)))
     else:
         for line in (line for each in judged for line in each.lines()):
             click.echo(line)
-    raise SystemExit(max(each.exit_code for each in judged))
+        for line in missing.values():
+            click.echo(line)
+    raise SystemExit(max(1 if missing else 0, *(each.exit_code for each in judged)))

@@ -44,6 +44,7 @@ class Dataset:
     extractor_origin: str = ""  # what that extractor was trained on, as declared
     extractor_inputs: tuple[int, ...] = ()  # the shape of one of that extractor's inputs
     groups: tuple[str, ...] = ()  # of the training examples, for claims about each group; or none
+    class_names: tuple[str, ...] = ()  # by number, if the classes have names
 
     def __post_init__(self) -> None:
         self._check("training", self.train_inputs, self.train_labels)

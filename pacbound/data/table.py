@@ -58,7 +58,15 @@ def table(
     numbers = {text: number for number, text in enumerate(names)}
     labels = np.array([numbers[text] for text in texts], np.int64)
     shown = names if len(names) <= _SHOWN else [*names[: _SHOWN - 1], "…", names[-1]]
-    return Dataset(f"{name} ({label}: {', '.join(shown)})", inputs, labels, None, None, len(names))
+    return Dataset(
+        f"{name} ({label}: {', '.join(shown)})",
+        inputs,
+        labels,
+        None,
+        None,
+        len(names),
+        class_names=tuple(names),
+    )
 
 
 def _number(cell: Cell, where: str, column: str) -> float:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from pacbound.errors import DataError, SettingError
 from pacbound.fixed.case import Case, contents_of
-from pacbound.fixed.classes import Classes, cells_of, classes_among
+from pacbound.fixed.classes import Classes, cells_of, classes_among, groups_of, written_alike
 from pacbound.fixed.examples import Given, examples_given, plain
 from pacbound.fixed.predictions import SUM, array_digest, case_of_file, ensure_probabilities
 from pacbound.fixed.running import Ran, run_callable, run_estimator, run_module, run_onnx
@@ -39,20 +39,18 @@ def case_of(
         if path.suffix.lower() != ".onnx":
             if data is not None:
                 raise SettingError(f"the labels are in {path}: give no data besides")
-            column = groups if isinstance(groups, str) else ""
-            case = case_of_file(path, column)
-            return case if column or not groups else replace(case, groups=tuple(map(str, groups)))
+            if isinstance(groups, str):
+                return case_of_file(path, groups)
+            case = case_of_file(path)
+            return replace(case, groups=groups_of(groups)) if len(groups) else case
     if isinstance(groups, str):
         raise SettingError("groups are a column only of a file of predictions: give one of each")
     if data is None:
         raise SettingError("give the held-out examples: (inputs, labels), a file or a name")
     given = examples_given(data, part, label)
     ran = _ran(predictor, given, file)
-    classes, labels = _classes(given, ran)
-    outputs = _outputs(ran, classes)
-    settings = {"outputs": _kind(outputs)}
-    if classes.names:
-        settings["classes"] = ", ".join(classes.names)
+    classes, labels, predicted = _classes(given, ran)
+    outputs = _outputs(ran, classes, predicted)
     return Case(
         name=given.name,
         labels=labels,
@@ -61,17 +59,22 @@ def case_of(
         contents=contents_of(given.inputs, ids),
         source=ran.source,
         sha256=ran.sha256,
-        groups=tuple(map(str, groups)),
+        groups=groups_of(groups),
         software=ran.software,
-        settings=settings,
+        settings={"outputs": _kind(outputs), **_named(classes, given).recorded},
     )
 
 
 def _ran(predictor: Any, given: Given, file: Path | None) -> Ran:
     """The outputs of whatever kind of predictor it is."""
     if is_array(predictor):
-        values = np.asarray(plain(predictor))
+        try:
+            values = np.asarray(plain(predictor))
+        except ValueError as error:  # rows of different lengths
+            raise DataError(f"the predictions are no array: {str(error)[:200]}") from error
         if values.ndim == 2:
+            if values.dtype.kind not in "fiu":
+                raise DataError(f"probabilities are {values.dtype}: give numbers")
             ensure_probabilities(values, [f"column {k}" for k in range(values.shape[1])], 1)
         if values.ndim not in (1, 2) or len(values) != len(given.labels):
             raise DataError(
@@ -102,33 +105,39 @@ def is_array(predictor: Any) -> bool:
     )
 
 
-def _classes(given: Given, ran: Ran) -> tuple[Classes, NDArray[np.int64]]:
-    """The classes, and the numbers of the labels among them."""
-    truth = cells_of(given.labels, "labels")
+def _classes(given: Given, ran: Ran) -> tuple[Classes, NDArray[np.int64], NDArray[np.int64] | None]:
+    """The classes; the numbers of the labels among them, and of what was predicted, if known."""
+    decided = ran.values if ran.values.ndim == 1 else ran.decided
+    truth, names, guesses = written_alike(
+        cells_of(given.labels, "labels"),
+        cells_of([] if ran.names is None else ran.names, "classes_"),
+        cells_of([] if decided is None else decided, "predictions"),
+    )
     if ran.names is not None:
-        names = cells_of(ran.names, "classes_")
+        if len(set(names)) < len(names):
+            raise DataError("two of the predictor's classes have one name")
         plain = names == [str(number) for number in range(len(names))]
         classes = Classes(len(names)) if plain else Classes(len(names), tuple(names))
     elif ran.values.ndim == 2:
         count = ran.values.shape[1]
-        if given.are_named and given.classes != count:
+        if given.names and given.classes != count:
             raise DataError(
                 f"{given.name} holds {given.classes} classes and the predictor has {count} "
                 "outputs: which class is which cannot be told from names; write class numbers"
             )
         classes = Classes(count)
     else:
-        classes = classes_among("data", truth, cells_of(ran.values, "predictions"))
+        classes = classes_among("data", truth, guesses)
         if not classes.names:
             classes = Classes(max(classes.count, given.classes))
-    return classes, classes.labels(truth, 1)
+    predicted = None if decided is None else classes.numbers(guesses, "prediction", 1)
+    return classes, classes.labels(truth, 1), predicted
 
 
-def _outputs(ran: Ran, classes: Classes) -> Outputs:
+def _outputs(ran: Ran, classes: Classes, predicted: NDArray[np.int64] | None) -> Outputs:
     """The outputs with classes as numbers."""
     if ran.values.ndim == 1:
-        found = classes.numbers(cells_of(ran.values, "predictions"), "prediction", 1)
-        return Outputs(classes.count, found)
+        return Outputs(classes.count, predicted)
     scores = np.asarray(ran.values)
     if scores.dtype.kind not in "fiu":
         raise DataError(f"scores are {scores.dtype}: give numbers")
@@ -143,13 +152,20 @@ def _outputs(ran: Ran, classes: Classes) -> Outputs:
         scores=scores,
         are_probabilities=probabilities or (inside and ran.source == "predictions"),
     )
-    if ran.decided is None:
+    if predicted is None:
         return outputs
     # A classifier may decide otherwise than by its probabilities: then what it predicts counts.
-    decided = classes.numbers(cells_of(ran.decided, "predictions"), "prediction", 1)
-    possible = Judged.of(scores, decided).possible
-    agree = possible[np.arange(len(decided)), decided].all()
-    return outputs if agree else Outputs(classes.count, decided)
+    possible = Judged.of(scores, predicted).possible
+    agree = possible[np.arange(len(predicted)), predicted].all()
+    return outputs if agree else Outputs(classes.count, predicted)
+
+
+def _named(classes: Classes, given: Given) -> Classes:
+    """The classes with the names of a table, if its numbers were predicted."""
+    plain = tuple(map(str, range(classes.count)))
+    if classes.names or len(given.names) != classes.count or given.names == plain:
+        return classes
+    return replace(classes, names=given.names)
 
 
 def _kind(outputs: Outputs) -> str:

@@ -22,7 +22,6 @@ def calibrated_threshold(
     calibration: object,
     part: str,
     label: str,
-    copies: str,
 ) -> tuple[str, dict[str, str]]:
     """The threshold, and what to record of its choice."""
     if calibration is not None and wished.error is None:
@@ -38,7 +37,7 @@ def calibrated_threshold(
     other = _calibrated(predictor, calibration, part, label)
     shared = other.contents.shared_with(case.contents)
     same_file = other.source == case.source == "predictions" and other.sha256 == case.sha256
-    if same_file or (shared and copies != "independent"):
+    if same_file or shared:
         raise DataError(
             f"{shared or len(other.labels)} of the {len(other.labels)} calibration examples are "
             "among the counted ones: a threshold must be chosen without these"

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pacbound.data.dataset import as_floats
 from pacbound.data.digests import (
     ExampleDigests,
     example_digests,
@@ -32,7 +33,8 @@ class Contents:
 
     Arguments:
         inputs: Numbers, (n, …).
-        ids: An id of each example, or its input as a text.
+        ids: An id of each example, or its input as a text. Then inputs only show whether examples
+            are shared.
     """
 
     inputs: NDArray[Any] | None = None
@@ -58,15 +60,49 @@ class Contents:
 
         0 if that cannot be seen.
         """
-        if not (self.are_visible and other.are_visible):
-            return 0
-        found = []
-        for each in (self, other):
-            texts = each.ids if each.ids is not None else each.inputs
-            assert texts is not None
-            found.append([row.tobytes() for row in each.digests(np.zeros(len(texts), np.int64))])
-        theirs = set(found[1])
-        return sum(row in theirs for row in found[0])
+        if self.inputs is not None and other.inputs is not None:
+            return max(
+                _among(mine, theirs) for mine, theirs in _comparable(self.inputs, other.inputs)
+            )
+        if self.ids is not None and other.ids is not None:
+            mine, theirs = (
+                [x.strip().removesuffix(".0") for x in y] for y in (self.ids, other.ids)
+            )
+            return _among(mine, theirs)
+        return 0
+
+
+def _among(some: Sequence[object], others: Sequence[object]) -> int:
+    theirs = set(others)
+    return sum(each in theirs for each in some)
+
+
+def _comparable(
+    first: NDArray[Any], second: NDArray[Any]
+) -> Iterator[tuple[list[bytes], list[bytes]]]:
+    """The values of each row, whatever their types and shapes: as the coarser type of the two.
+
+    If one has bytes and the other fractions, also with the bytes divided by 255.
+    """
+    kinds = [x.dtype for x in (first, second) if x.dtype.kind == "f"]
+    coarse = min(kinds, key=lambda kind: kind.itemsize, default=np.dtype(np.float64))
+    exact = first.dtype == second.dtype
+    yield (
+        _rows(first, first.dtype if exact else coarse),
+        _rows(second, second.dtype if exact else coarse),
+    )
+    if kinds and np.dtype(np.uint8) in (first.dtype, second.dtype):
+        scaled = [as_floats(x) if x.dtype == np.uint8 else x for x in (first, second)]
+        coarse = min(coarse, np.dtype(np.float32), key=lambda kind: kind.itemsize)
+        yield _rows(scaled[0], coarse), _rows(scaled[1], coarse)
+
+
+def _rows(inputs: NDArray[Any], kind: np.dtype[Any]) -> list[bytes]:
+    with np.errstate(over="ignore"):
+        values = np.ascontiguousarray(inputs.reshape(len(inputs), -1), kind.newbyteorder("="))
+    if kind.kind == "f":
+        values = values + kind.type(0)  # -0.0 equals 0.0
+    return [row.tobytes() for row in values]
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,13 +129,12 @@ def contents_of(inputs: Any, ids: Sequence[object] = ()) -> Contents:
         inputs: An array, a list of texts, or a table; None if there are none.
         ids: An id of each example, instead of its content.
     """
+    array = None if inputs is None else np.asarray(plain(inputs))
+    numbers = array if array is not None and array.ndim and array.dtype.kind in "biuf" else None
     if len(ids):
-        return Contents(ids=tuple(map(str, ids)))
-    if inputs is None:
-        return Contents()
-    array = np.asarray(plain(inputs))
-    if array.ndim and array.dtype.kind in "biuf":
-        return Contents(inputs=array)
+        return Contents(numbers, tuple(map(str, ids)))
+    if array is None or numbers is not None:
+        return Contents(numbers)
     if array.ndim == 1 and array.dtype.kind == "U":
         return Contents(ids=tuple(array.tolist()))
     rows = array.tolist() if array.ndim else []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
@@ -19,6 +19,7 @@ from pacbound.predictors.claims import Costs, ExampleCosts, Wanted, claims_named
 from pacbound.predictors.concluding import new_ledger, new_made
 from pacbound.predictors.fixed import fixed_certificate
 from pacbound.predictors.threshold import parse_threshold
+from pacbound.printable import recordable
 
 __all__ = ["certify_fixed"]
 
@@ -29,10 +30,10 @@ def certify_fixed(
     delta: float | str | Decimal = 0.05,
     *,
     claims: Sequence[str] | None = None,
-    groups: Sequence[object] | str = (),
+    groups: Sequence[object] | str | None = None,
     costs: Costs | Sequence[Sequence[float]] | None = None,
     example_costs: Sequence[object] | None = None,
-    ids: Sequence[object] = (),
+    ids: Sequence[object] | None = None,
     answer_above: float | str | None = None,
     calibration: object = None,
     candidates: int = 1,
@@ -102,9 +103,11 @@ def certify_fixed(
     if copies not in ("counted", "independent"):
         raise SettingError(f"copies must be counted or independent, not '{copies!s:.40}'")
     kept = Path(file) if file is not None else None
-    case = case_of(predictor, data, part, label, groups, ids, kept)
+    named = groups if isinstance(groups, str) else _listed(groups, "groups")
+    case = case_of(predictor, data, part, label, named, _listed(ids, "ids"), kept)
     if example_costs is not None:
-        case = replace(case, costs=ExampleCosts.of("cost", example_costs))
+        listed = _listed(example_costs, "example_costs")
+        case = replace(case, costs=ExampleCosts.of("cost", listed))
     wanted = Wanted(
         claims_named(claims, bool(wished)),
         case.groups,
@@ -112,7 +115,7 @@ def certify_fixed(
         case.costs,
     )
     threshold, chosen = calibrated_threshold(
-        wished, case, predictor, calibration, calibration_part, label, copies
+        wished, case, predictor, calibration, calibration_part, label
     )
     if not case.contents.are_visible and copies == "independent":
         raise SettingError("without inputs or ids copies cannot be seen, and not be declared")
@@ -139,6 +142,16 @@ def certify_fixed(
     )
 
 
+def _listed(values: Iterable[object] | None, name: str) -> list[object]:
+    """What is given for each example, as a list; empty for None."""
+    if values is None:
+        return []
+    plain = values.tolist() if hasattr(values, "tolist") else values
+    if isinstance(plain, str) or not isinstance(plain, Iterable):
+        raise SettingError(f"{name}: give a list with one for each example")
+    return list(plain)
+
+
 def _matrix(costs: Costs | Sequence[Sequence[float]] | None) -> Costs | None:
     if costs is None or isinstance(costs, Costs):
         return costs
@@ -149,4 +162,4 @@ def _named(case: Case) -> str:
     """The name of the data, with the names of a few classes."""
     if not case.classes.names:
         return case.name
-    return f"{case.name} (classes: {', '.join(case.classes.names)})"[:200]
+    return recordable(f"{case.name} (classes: {', '.join(case.classes.names)})", 200)

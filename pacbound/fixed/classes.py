@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,13 +12,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pacbound.errors import DataError
+from pacbound.printable import recordable
 
-__all__ = ["NONE", "Classes", "cells_of", "classes_among"]
+__all__ = ["NONE", "Classes", "cells_of", "classes_among", "groups_of", "written_alike"]
 
+ADVICE = (
+    ". Keep such examples, they are errors: give a column of probabilities 0 for the class, or the "
+    "predicted classes instead of the scores"
+)
 NONE = -1  # in place of a class: nothing was predicted
 LARGEST = 65_535  # a larger number is probably an identifier
 MISSING = {"", "nan", "none", "null", "na", "n/a", "?"}
-WHOLE = re.compile(r"(-?\d+)(\.0*)?")
+WHOLE = re.compile(r"(-?[0-9]{1,18})(\.0*)?")
+CANONICAL = re.compile(r"0|-?[1-9][0-9]*")  # the one way to write a whole number
+TRUTHS = ({"False": "0", "True": "1"}, {"false": "0", "true": "1"})
+RECORDED = 2000  # characters of a certificate's setting
 
 
 @dataclass(frozen=True)
@@ -26,6 +35,21 @@ class Classes:
 
     count: int
     names: tuple[str, ...] = ()
+
+    @property
+    def recorded(self) -> dict[str, str]:
+        """The names as a certificate's setting `classes`; nothing if classes are plain numbers.
+
+        Names are joined by ", ". If one has a comma, they are a JSON array. Names that a
+        certificate cannot hold are only counted.
+        """
+        if not self.names:
+            return {}
+        text = ", ".join(self.names)
+        if "," in "".join(self.names):
+            text = json.dumps(self.names, ensure_ascii=False)
+        fits = len(text) <= RECORDED and text == recordable(text, RECORDED)
+        return {"classes": text if fits else f"({self.count} names)"}
 
     def numbers(self, cells: Sequence[str], what: str, first_row: int) -> NDArray[np.int64]:
         """The number of each cell's class, from 0; `NONE` for a missing one.
@@ -44,7 +68,7 @@ class Classes:
             named = ", ".join(self.names[:10]) or f"0 to {self.count - 1}"
             raise DataError(
                 f"row {first_row + row}: {what} '{cell:.40}' is not one of the {self.count} "
-                f"classes ({named:.200})"
+                f"classes ({named:.200}){ADVICE if what == 'label' else ''}"
             )
         return np.array([table[cell] for cell in cells], np.int64)
 
@@ -57,7 +81,7 @@ class Classes:
 
 
 def cells_of(values: Any, what: str) -> list[str]:
-    """One text per example; whole numbers look the same in every type.
+    """One text per example. Numbers that are equal have equal texts; texts stay as they are.
 
     Arguments:
         what: The column, for error messages.
@@ -66,16 +90,66 @@ def cells_of(values: Any, what: str) -> list[str]:
     if isinstance(array, np.ndarray) and array.ndim != 1:
         raise DataError(f"{what} has shape {array.shape}: give one for each example, (n,)")
     listed = array if isinstance(array, list) else array.tolist()
-    table = {cell: _text(cell) for cell in set(listed)}
+    try:
+        # 1, 1.0 and True are equal, and so are their texts.
+        table = {cell: _text(cell) for cell in set(listed)}
+    except TypeError as error:
+        raise DataError(f"{what} must be numbers or texts, one for each example") from error
     return [table[cell] for cell in listed]
+
+
+def groups_of(values: Iterable[Any]) -> tuple[str, ...]:
+    """The names of groups: 1 and 1.0 are one group, and spaces around a name are none of it."""
+    listed = values.tolist() if hasattr(values, "tolist") else list(values)
+    return tuple(str(x) if isinstance(x, bool | np.bool_) else _text(x) for x in listed)
 
 
 def _text(cell: Any) -> str:
     if isinstance(cell, bytes):
-        cell = cell.decode(errors="replace")
-    text = "" if cell is None else str(cell).strip()
-    whole = WHOLE.fullmatch(text)
-    return str(int(whole[1])) if whole else text
+        try:
+            cell = cell.decode()
+        except UnicodeDecodeError as error:
+            raise DataError(f"{cell!r:.40} is not a text of UTF-8") from error
+    if isinstance(cell, bool | np.bool_ | float | np.floating) and float(cell).is_integer():
+        return str(int(cell))
+    return "" if cell is None else str(cell).strip()
+
+
+def written_alike(*columns: Sequence[str]) -> list[list[str]]:
+    """Columns of classes in which equal classes have equal texts.
+
+    Texts are compared as they are. Whole numbers are the exception, if every cell of every column
+    is one: then a column of 0, 1, … is the same as one of 0.0, 1.0, …, and as one of False, True.
+    """
+    found = [{cell for cell in column if not _is_missing(cell)} for column in columns]
+    plain = [_plainly(cells) for cells in found]
+    texts = {text for table in plain for text in table.values()}
+    named = not any(WHOLE.fullmatch(cell) for cells in found for cell in cells)
+    if named or not all(WHOLE.fullmatch(text) for text in texts):
+        return [list(column) for column in columns]
+    numbers: dict[int, str] = {}
+    for text in sorted(texts):
+        first = numbers.setdefault(int(text.partition(".")[0]), text)
+        if first != text:
+            raise DataError(
+                f"'{first:.40}' and '{text:.40}' may be one class or two: write every class in one "
+                "way, or with a letter if they are codes"
+            )
+    whole = {text: str(number) for number, text in numbers.items()}
+    return [
+        [whole[table[cell]] if cell in table else cell for cell in column]
+        for table, column in zip(plain, columns, strict=True)
+    ]
+
+
+def _plainly(cells: set[str]) -> dict[str, str]:
+    """Texts of a column, as whole numbers if all are written in one way that is common."""
+    for table in TRUTHS:
+        if cells <= table.keys():
+            return {cell: table[cell] for cell in cells}
+    if all(cell.endswith(".0") and CANONICAL.fullmatch(cell[:-2]) for cell in cells):
+        return {cell: cell[:-2] for cell in cells}
+    return {cell: cell for cell in cells}
 
 
 def _is_missing(cell: str) -> bool:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import csv
 import json
+import zipfile
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from pacbound.data.csv_file import TIMES
@@ -74,7 +75,14 @@ def _jsonl(path: Path) -> tuple[Columns, int]:
         if odd and name != PROBABILITIES:
             raise DataError(f"{path}, line {odd[0] + 1}: {name} is not a number or a text")
     given = columns.pop(PROBABILITIES, None)
-    return columns | (_by_class(path, given) if given is not None else {}), 1
+    return _joined(path, columns, {} if given is None else _by_class(path, given)), 1
+
+
+def _joined(path: Path, columns: Columns, probabilities: Columns) -> Columns:
+    both = columns.keys() & probabilities.keys()
+    if both:
+        raise DataError(f"{path} has {min(both)} and {PROBABILITIES}: leave out one of them")
+    return columns | probabilities
 
 
 def _by_class(path: Path, given: Sequence[Any]) -> Columns:
@@ -92,7 +100,7 @@ def _by_class(path: Path, given: Sequence[Any]) -> Columns:
 
 def _npz(path: Path) -> tuple[Columns, int]:
     """Arrays of one length: label, prediction, …; probabilities is (n, classes)."""
-    arrays: dict[str, NDArray[Any]] = read_arrays(path, ("label",), (*KNOWN[1:], PROBABILITIES))
+    arrays: dict[str, NDArray[Any]] = read_arrays(path, ("label",), _members(path))
     if not len(arrays["label"]):
         raise DataError(f"{path} is empty: give a label for each example")
     probabilities = arrays.pop(PROBABILITIES, None)
@@ -109,8 +117,17 @@ def _npz(path: Path) -> tuple[Columns, int]:
                 f"{path}: {PROBABILITIES} has shape {probabilities.shape}: give "
                 f"({len(arrays['label'])}, classes)"
             )
-        columns |= {f"p_{k}": np.asarray(p) for k, p in enumerate(probabilities.T)}
+        columns = _joined(path, columns, {f"p_{k}": p for k, p in enumerate(probabilities.T)})
     return columns, 1
+
+
+def _members(path: Path) -> list[str]:
+    """The names of all arrays but the labels, also unknown ones: these are refused later."""
+    with suppress(OSError, ValueError, zipfile.BadZipFile, NotImplementedError):
+        with zipfile.ZipFile(path) as archive:
+            names = [name.removesuffix(".npy") for name in archive.namelist()]
+        return [name for name in dict.fromkeys(names) if name != "label"]
+    return []  # reading the file says what is wrong
 
 
 READERS = {".csv": _csv, ".jsonl": _jsonl, ".npz": _npz}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from pacbound.data.dataset import Dataset
@@ -22,14 +21,14 @@ class Given:
     Arguments:
         inputs: None if only labels are known.
         classes: The number of classes of a data set; 0 if the labels decide.
-        are_named: Whether the classes are texts of a table, numbered in ascending order.
+        names: The texts of a table's classes, numbered in ascending order.
     """
 
     name: str
     inputs: Any
     labels: Any
     classes: int = 0
-    are_named: bool = False
+    names: tuple[str, ...] = ()
 
 
 def examples_given(data: object, part: str = "", label: str = "") -> Given:
@@ -43,10 +42,14 @@ def examples_given(data: object, part: str = "", label: str = "") -> Given:
     """
     if isinstance(data, tuple) and len(data) == 2 and not part:
         inputs, labels = data[0], plain(data[1])
+        if not all(hasattr(each, "__len__") for each in (inputs, labels)):
+            raise DataError("data: give the inputs and the labels, one of each for every example")
         if _length(inputs) != _length(labels):
             raise DataError(
                 f"data: {_length(inputs)} inputs and {_length(labels)} labels do not match"
             )
+        if not _length(labels):
+            raise DataError("data: there are no examples")
         return Given("arrays", inputs, labels)
     if _is_column(data):
         return Given("labels", None, plain(data))
@@ -78,8 +81,7 @@ def part_of(data: Dataset, part: str) -> Given:
 
 
 def _of(data: Dataset, name: str, inputs: Any, labels: Any) -> Given:
-    is_table = Path(data.origin).suffix.lower() in (".csv", ".parquet")
-    return Given(name, inputs, labels, data.classes, is_table)
+    return Given(name, inputs, labels, data.classes, data.class_names)
 
 
 def _is_column(data: object) -> bool:

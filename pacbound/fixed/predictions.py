@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from pacbound.errors import DataError, SettingError, unknown_name
 from pacbound.files import file_digest
 from pacbound.fixed.case import Case, Contents
-from pacbound.fixed.classes import Classes, cells_of, classes_among
+from pacbound.fixed.classes import Classes, cells_of, classes_among, groups_of, written_alike
 from pacbound.fixed.columns import KNOWN, Columns, read_columns
 from pacbound.predictors.claims import ExampleCosts
 from pacbound.predictors.judging import Judged, Outputs
@@ -42,11 +42,17 @@ def case_of_file(path: Path, group: str = "") -> Case:
 
 def _case(path: Path, columns: Columns, first: int, group: str) -> Case:
     probable = _ensure_known(columns, group)
-    truth = cells_of(columns["label"], "label")
-    guesses = cells_of(columns["prediction"], "prediction") if "prediction" in columns else None
-    classes = _classes(probable, truth, guesses or [])
+    truth, names, guesses = written_alike(
+        cells_of(columns["label"], "label"),
+        [name.removeprefix(PREFIX).strip() for name in probable],
+        cells_of(columns.get("prediction", []), "prediction"),
+    )
+    classes = _classes(names, truth, guesses)
     labels = classes.labels(truth, first)
-    outputs = _outputs(columns, probable, classes, guesses, first)
+    if probable and not classes.names:  # by number, wherever the column stands
+        probable = [probable[names.index(str(number))] for number in range(classes.count)]
+    given = classes.numbers(guesses, "prediction", first) if "prediction" in columns else None
+    outputs = _outputs(columns, probable, classes, given, first)
     groups = columns.get(group or "group")
     ids = tuple(_texts(columns["id"], first)) if "id" in columns else None
     return Case(
@@ -57,8 +63,9 @@ def _case(path: Path, columns: Columns, first: int, group: str) -> Case:
         contents=Contents(ids=ids),
         source="predictions",
         sha256=file_digest(path),
-        groups=() if groups is None else tuple(str(cell).strip() for cell in groups),
+        groups=() if groups is None else groups_of(groups),
         costs=ExampleCosts.of("cost", list(columns["cost"])) if "cost" in columns else None,
+        settings=classes.recorded,
     )
 
 
@@ -80,11 +87,10 @@ def _ensure_known(columns: Columns, group: str) -> list[str]:
     return probable
 
 
-def _classes(probable: list[str], truth: list[str], guesses: list[str]) -> Classes:
+def _classes(names: list[str], truth: list[str], guesses: list[str]) -> Classes:
     """Of the columns of probabilities in their order, or of labels and predictions together."""
-    if not probable:
+    if not names:
         return classes_among("it", truth, guesses)
-    names = cells_of([name.removeprefix(PREFIX) for name in probable], "probabilities")
     if len(names) < 2 or len(set(names)) < len(names):
         raise DataError("give a column of probabilities for each of at least two classes")
     numbered = [str(number) for number in range(len(names))]
@@ -99,18 +105,15 @@ def _outputs(
     columns: Columns,
     probable: list[str],
     classes: Classes,
-    guesses: list[str] | None,
+    given: NDArray[np.int64] | None,
     first: int,
 ) -> Outputs:
-    given = None if guesses is None else classes.numbers(guesses, "prediction", first)
     if not probable:
         confidence = None
         if "confidence" in columns:
             confidence = _numbers(columns["confidence"], "confidence", first)
             _ensure_inside(confidence[:, None], ["confidence"], first)
         return Outputs(classes.count, given, confidence=confidence)
-    if not classes.names:  # by number, wherever the column stands
-        probable = [f"{PREFIX}{number}" for number in range(classes.count)]
     table = np.stack([_numbers(columns[name], name, first) for name in probable], 1)
     ensure_probabilities(table, probable, first)
     if given is not None:
@@ -182,7 +185,12 @@ def _texts(cells: Any, first: int) -> list[str]:
 
 
 def array_digest(array: NDArray[Any]) -> str:
-    """The digest of an array as `numpy.save` writes it, so that sha256sum of such a file agrees."""
+    """The digest of an array as `numpy.save` writes it, so that sha256sum of such a file agrees.
+
+    Objects are written as texts.
+    """
+    if array.dtype.hasobject:
+        array = np.array(cells_of(array.ravel(), "predictions"), str).reshape(array.shape)
     stream = io.BytesIO()
     plain = np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
     np.save(stream, plain, allow_pickle=False)

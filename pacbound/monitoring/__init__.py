@@ -7,6 +7,7 @@ from pacbound.monitoring.monitor import (
     certificate_digest,
     load_monitored,
     monitor,
+    observe,
 )
 from pacbound.monitoring.state import watched_certificate
 from pacbound.monitoring.watching import FAMILIES
@@ -19,5 +20,6 @@ __all__ = [
     "certificate_digest",
     "load_monitored",
     "monitor",
+    "observe",
     "watched_certificate",
 ]

@@ -4,23 +4,31 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from pacbound.bounds.sequential import MOST_OUTCOMES, SCALE, log_evidence, lower_limit
 from pacbound.certificate.checker import MAX_BYTES, verify
 from pacbound.certificate.format import Certificate, Claim
 from pacbound.errors import CertificateError, DataError, MonitorError, SettingError
 from pacbound.files import ensure_writable
-from pacbound.monitoring.outcomes import Outcomes, Source, read_outcomes
+from pacbound.monitoring.outcomes import NONE, Outcomes, Source, read_outcomes
 from pacbound.monitoring.process import fold
+from pacbound.monitoring.sequential import MOST_OUTCOMES, SCALE, log_evidence, lower_limit
 from pacbound.monitoring.state import START, Point, State, Watched, read_state
 from pacbound.monitoring.watching import bets, family, watched
 
-__all__ = ["ALPHA", "Monitored", "WatchedClaim", "certificate_digest", "load_monitored", "monitor"]
+__all__ = [
+    "ALPHA",
+    "Monitored",
+    "WatchedClaim",
+    "certificate_digest",
+    "load_monitored",
+    "monitor",
+    "observe",
+]
 
 ALPHA = Decimal("0.01")
 LEAST = Decimal("1e-12")
@@ -76,6 +84,7 @@ class Monitored:
     points: tuple[int, ...]  # rows at which the claims' histories are kept
     claims: tuple[WatchedClaim, ...]
     left_out: dict[str, str]  # claims that are not watched, and why
+    other_groups: int = 0  # outcomes of this call in groups that no watched claim is about
 
     @property
     def refuted(self) -> bool:
@@ -91,6 +100,7 @@ class Monitored:
             "new_outcomes": self.new_rows,
             "claims": [each.fields() for each in self.claims],
             "left_out": self.left_out,
+            "new_outcomes_of_other_groups": self.other_groups,
         }
 
 
@@ -110,8 +120,9 @@ def monitor(
 ) -> Monitored:
     """Compare labelled outcomes after deployment with the claims of a certificate.
 
-    Every claim is a bet (`pacbound.bounds.sequential`). While all claims hold, the probability that
-    any of them is ever called refuted is at most `alpha`, however often this function is called.
+    Every claim is a bet (`pacbound.monitoring.sequential`). While all claims hold, the probability
+    that any of them is ever called refuted is at most `alpha`, however often this function is
+    called.
     Outcomes must be unselected: which inputs get a label must not depend on whether the prediction
     was wrong. Complaints, or cases of low confidence, are a selection.
 
@@ -137,6 +148,28 @@ def monitor(
         >>> result = pacbound.monitor(certificate, seen)  # doctest: +SKIP
         >>> result.refuted, result.claims[0].lower_limit  # doctest: +SKIP
     """
+    result, save = observe(
+        certificate, outcomes, alpha=alpha, claims=claims, state=state, append=append
+    )
+    save()
+    return result
+
+
+def observe(
+    certificate: Certificate | str | os.PathLike[str],
+    outcomes: Source,
+    *,
+    alpha: float | Decimal | None = None,
+    claims: Sequence[str] | None = None,
+    state: str | os.PathLike[str] | None = None,
+    append: bool = False,
+) -> tuple[Monitored, Callable[[], None]]:
+    """What `monitor` finds, and a function that writes the state, for who shows the result first.
+
+    For the arguments see `monitor`.
+    """
+    if append and state is None:
+        raise SettingError("append continues a state: give the state")
     checked = _checked(certificate)
     share = None if alpha is None else _alpha(alpha)
     rows = read_outcomes(outcomes, checked)
@@ -159,15 +192,23 @@ def monitor(
     own = [bets(each.claim, checked, rows, start, kept.rows) for each in kept.claims]
     fold(kept, own, kept.rows + new)
     kept.digest = digest
-    if path is not None:
-        kept.save(path)
-    return _result(kept, checked, new, left_out)
+    result = replace(
+        _result(kept, checked, new, left_out), other_groups=_other_groups(kept, rows, start)
+    )
+    return result, (lambda: None) if path is None else (lambda: kept.save(path))
 
 
 def load_monitored(certificate: Certificate, state: str | os.PathLike[str]) -> Monitored:
     """The result in a state file, for a certificate that was verified."""
     kept = read_state(Path(state), certificate, certificate_digest(certificate))
     return _result(kept, certificate, 0, _unwatched(kept, certificate))
+
+
+def _other_groups(kept: State, rows: Outcomes, start: int) -> int:
+    """How many new rows are of a group that no claim is about, if groups are watched."""
+    if not any(each.claim.group is not None for each in kept.claims):
+        return 0
+    return int((rows.columns["group"][start:] == NONE).sum())
 
 
 def _checked(certificate: Certificate | str | os.PathLike[str]) -> Certificate:
@@ -191,7 +232,10 @@ def _checked(certificate: Certificate | str | os.PathLike[str]) -> Certificate:
 
 
 def _alpha(alpha: float | Decimal) -> Decimal:
-    found = alpha if isinstance(alpha, Decimal) else Decimal(repr(float(alpha)))
+    try:
+        found = alpha if isinstance(alpha, Decimal) else Decimal(repr(float(alpha)))
+    except (TypeError, ValueError, OverflowError):
+        raise SettingError(f"alpha must be a number between 0 and 1, not {alpha!r:.40}") from None
     if not (found.is_finite() and LEAST <= found < 1):
         raise SettingError(f"alpha {alpha} is not between 0 and 1 (at least {LEAST})")
     return found

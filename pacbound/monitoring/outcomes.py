@@ -1,8 +1,8 @@
 """Labelled outcomes of a deployed predictor: one row for each input, in the order of arrival.
 
-Columns: `label` and `prediction` (class numbers) or `error` (0 or 1); `group`; `answered` (0 or 1)
-of a predictor that abstains; `cost`, from 0 to 1 (`cost:NAME` if the certificate names several).
-Other columns are ignored.
+Columns: `label` and `prediction` (classes), or `error` (0 or 1); `group`; `answered` (0 or 1) of a
+predictor that abstains, or predictions that are empty, NaN or -1 where it does; `cost`, from 0 to 1
+(`cost:NAME` if the certificate names several). Other columns are ignored.
 """
 
 from __future__ import annotations
@@ -10,9 +10,8 @@ from __future__ import annotations
 import csv
 import hashlib
 import itertools
-import math
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
@@ -22,14 +21,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pacbound.bounds.sequential import MOST_OUTCOMES, SCALE
 from pacbound.certificate.format import Certificate
 from pacbound.errors import DataError, FileError
+from pacbound.monitoring.classes import class_reader, whole
+from pacbound.monitoring.sequential import MOST_OUTCOMES, SCALE
 
-__all__ = ["NONE", "Outcomes", "Source", "columns_of", "group_numbers", "read_outcomes"]
+__all__ = [
+    "NONE",
+    "Outcomes",
+    "Source",
+    "columns_of",
+    "group_numbers",
+    "read_outcomes",
+    "with_error",
+]
 
 BLOCK = 2**16  # rows that are read at a time
 NONE = -1  # no class, no group that a claim is about, or no known error
+NOTHING = ("", "nan", "NaN", "None", "<NA>")  # as files and data frames write what is not there
 Integers = NDArray[np.int64]
 Source = str | os.PathLike[str] | Mapping[str, Sequence[Any]]
 
@@ -61,11 +70,11 @@ class Outcomes:
         label, prediction = self.columns["label"], self.columns["prediction"]
         return np.where(prediction == NONE, NONE, (label != prediction).astype(np.int64))
 
-    @property
-    def known(self) -> set[str]:
-        """The columns, and `error` if it follows from others."""
-        names = set(self.columns)
-        return names | {"error"} if {"label", "prediction"} <= names else names
+
+def with_error(columns: Collection[str]) -> set[str]:
+    """The names of columns, and `error` if it follows from others."""
+    names = set(columns)
+    return names | {"error"} if {"label", "prediction"} <= names else names
 
 
 def group_numbers(certificate: Certificate) -> dict[str, int]:
@@ -76,15 +85,15 @@ def group_numbers(certificate: Certificate) -> dict[str, int]:
 
 def columns_of(certificate: Certificate) -> dict[str, Callable[[str], int]]:
     """The columns that the claims can use, and how to read their cells."""
-    classes = certificate.data.classes
+    read_class = class_reader(certificate)
     groups = group_numbers(certificate)
     abstains = bool(certificate.model.answer_above)
 
-    def read_class(text: str) -> int:
-        return _whole(text, classes - 1, f"a class from 0 to {classes - 1}")
-
     def read_truth(text: str) -> int:
-        return _whole(text, 1, "0 or 1")
+        number = whole(text)
+        if number not in (0, 1):
+            raise ValueError("0 or 1")
+        return number
 
     def read_group(text: str) -> int:
         if not text:
@@ -93,8 +102,9 @@ def columns_of(certificate: Certificate) -> dict[str, Callable[[str], int]]:
 
     found: dict[str, Callable[[str], int]] = {
         "label": read_class,
-        "prediction": _or_none(read_class) if abstains else read_class,
-        "error": _or_none(read_truth) if abstains else read_truth,
+        # `pacbound predict` writes -1 where a predictor abstains.
+        "prediction": _or_none(read_class, *NOTHING, "-1", "-1.0") if abstains else read_class,
+        "error": _or_none(read_truth, *NOTHING) if abstains else read_truth,
     }
     if groups:
         found["group"] = read_group
@@ -104,16 +114,18 @@ def columns_of(certificate: Certificate) -> dict[str, Callable[[str], int]]:
     return found | {(f"cost:{name}" if len(costs) > 1 else "cost"): _cost for name in costs}
 
 
-def _or_none(read: Callable[[str], int]) -> Callable[[str], int]:
-    return lambda text: read(text) if text else NONE
+def _or_none(read: Callable[[str], int], *nothing: str) -> Callable[[str], int]:
+    """A reader that takes these words as no value, unless they are one."""
 
+    def read_or_none(text: str) -> int:
+        try:
+            return read(text)
+        except ValueError:
+            if text in nothing:
+                return NONE
+            raise
 
-def _whole(text: str, most: int, expected: str) -> int:
-    with suppress(ValueError):
-        number = float(text) if text.isascii() and "_" not in text else math.nan
-        if number.is_integer() and 0 <= number <= most:
-            return int(number)
-    raise ValueError(expected)
+    return read_or_none
 
 
 def _cost(text: str) -> int:
@@ -144,8 +156,24 @@ def read_outcomes(source: Source, certificate: Certificate) -> Outcomes:
         outcomes = _read_file(Path(source), readers)
     else:
         outcomes = _read_mapping(source, readers)
+    if "answered" in readers:
+        outcomes = _with_answered(outcomes, list(readers))
     _check(outcomes)
     return outcomes
+
+
+def _with_answered(outcomes: Outcomes, order: list[str]) -> Outcomes:
+    """The outcomes with a column `answered`, if it follows from predictions that are not there.
+
+    If none is missing, the predictor may have answered always, or the classes that it would have
+    given are there too: then nothing follows.
+    """
+    columns = outcomes.columns
+    telling = columns.get("prediction", columns.get("error"))
+    if "answered" in columns or telling is None or not (telling == NONE).any():
+        return outcomes
+    found = columns | {"answered": (telling != NONE).astype(np.int64)}
+    return Outcomes({name: found[name] for name in order if name in found}, outcomes.where)
 
 
 def _used(header: Sequence[str], readers: Mapping[str, Any], where: str) -> list[str]:
@@ -172,11 +200,23 @@ def _read_file(path: Path, readers: Mapping[str, Callable[[str], int]]) -> Outco
             if not header:
                 raise DataError(f"{path} is empty; give a header and rows")
             used = _used(header, readers, str(path))
-            blocks = list(_blocks(rows, header, used, readers, path))
+            blocks = list(_blocks(_trimmed(rows), header, used, readers, path))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise FileError(f"cannot read {path} as .csv: {error}") from error
     columns = [np.concatenate([block[i] for block in blocks]) for i in range(len(used))]
     return Outcomes(dict(zip(used, columns, strict=True)), str(path))
+
+
+def _trimmed(rows: Iterator[list[str]]) -> Iterator[list[str]]:
+    """The rows without blank lines at the end; those between others stay, to be refused."""
+    blank = 0
+    for row in rows:
+        if not row:
+            blank += 1
+            continue
+        yield from itertools.repeat([], blank)
+        blank = 0
+        yield row
 
 
 def _blocks(
@@ -221,8 +261,7 @@ def _read_mapping(source: Any, readers: Mapping[str, Callable[[str], int]]) -> O
     used = _used([str(name) for name in source.keys()], readers, "outcomes")  # noqa: SIM118
     found: dict[str, Integers] = {}
     for name in used:
-        column = source[name]
-        texts = [_text(cell) for cell in getattr(column, "tolist", lambda c=column: list(c))()]
+        texts = [_text(cell) for cell in _cells(source[name], name)]
         found[name] = _numbers(texts, _Cells(readers[name]), "outcomes, row", 1, name)
     lengths = {name: len(column) for name, column in found.items()}
     if len(set(lengths.values())) > 1:
@@ -231,8 +270,18 @@ def _read_mapping(source: Any, readers: Mapping[str, Callable[[str], int]]) -> O
     return Outcomes(found)
 
 
+def _cells(column: Any, name: str) -> list[Any]:
+    if hasattr(column, "tolist"):
+        found = column.tolist()
+    else:
+        found = list(column) if isinstance(column, Iterable) else None
+    if not isinstance(found, list) or isinstance(column, str | bytes):
+        raise DataError(f"outcomes: the column {name} must be a list of values, not {column!r:.40}")
+    return found
+
+
 def _text(cell: Any) -> str:
-    if isinstance(cell, bool):
+    if isinstance(cell, bool | np.bool_):
         return str(int(cell))
     return "" if cell is None else str(cell)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from pacbound.bounds.sequential import (
+from pacbound.monitoring.sequential import (
     SCALE,
     Counts,
     first_start,

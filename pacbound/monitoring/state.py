@@ -17,10 +17,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pacbound.bounds.sequential import MOST_OUTCOMES, SCALE, Counts, fractions
 from pacbound.certificate.format import Certificate, Claim
 from pacbound.errors import MonitorError
 from pacbound.files import write_whole
+from pacbound.monitoring.outcomes import columns_of
+from pacbound.monitoring.sequential import MOST_OUTCOMES, SCALE, Counts, fractions
+from pacbound.monitoring.watching import missing_columns
 from pacbound.printable import printable_json
 
 __all__ = ["FORMAT", "START", "Point", "State", "Watched", "read_state", "watched_certificate"]
@@ -137,7 +139,7 @@ def read_state(path: Path, certificate: Certificate, sha256: str) -> State:
         )
     try:
         return _state(record, certificate)
-    except (_Damaged, KeyError, TypeError, InvalidOperation) as error:
+    except (_Damaged, KeyError, TypeError, ValueError, InvalidOperation) as error:
         raise MonitorError(f"{path} is damaged: {error}") from error
 
 
@@ -167,6 +169,7 @@ def _require(condition: bool, words: str) -> None:
 
 
 def _state(record: dict[str, Any], certificate: Certificate) -> State:
+    _require(isinstance(record["alpha"], str), "alpha")
     alpha, rows, points = Decimal(record["alpha"]), record["rows"], record["points"]
     _require(alpha.is_finite() and Decimal("1e-12") <= alpha < 1, "alpha")
     _require(_is_count(rows), "rows")
@@ -175,11 +178,14 @@ def _state(record: dict[str, Any], certificate: Certificate) -> State:
     _require(isinstance(points, list) and all(map(_is_count, points)), "points")
     _require(points == sorted(set(points)) and all(0 < p <= rows for p in points), "points")
     _require(isinstance(record["claims"], list) and bool(record["claims"]), "claims")
-    _require(all(isinstance(name, str) for name in record["columns"]), "columns")
+    known = list(columns_of(certificate))
+    _require(isinstance(record["columns"], list), "columns")
+    _require(record["columns"] == [x for x in known if x in record["columns"]], "columns")
     own = {json.dumps(_identity(claim)): claim for claim in certificate.claims}
     claims = [_watched(each, own, rows, len(points)) for each in record["claims"]]
     _require(len({each.claim.key for each in claims}) == len(claims), "a claim is there twice")
     digest, columns = record["digest"], tuple(record["columns"])
+    _require(not any(missing_columns(each.claim, columns) for each in claims), "columns")
     return State(record["certificate_sha256"], alpha, columns, claims, rows, digest, points)
 
 
@@ -189,7 +195,9 @@ def _watched(record: Any, own: dict[str, Claim], rows: int, points: int) -> Watc
     key = json.dumps({name: value for name, value in record.items() if name not in rest})
     _require(key in own, "a claim that the certificate does not make")
     counts: Counts = {}
-    for loss, times in record["counts"]:
+    for pair in record["counts"]:
+        _require(isinstance(pair, list) and len(pair) == 2, "counts")
+        loss, times = pair
         _require(_is_count(loss) and loss <= SCALE and loss not in counts, "losses")
         _require(_is_count(times) and times > 0, "counts")
         counts[loss] = times

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pacbound.bounds.sequential import SCALE
 from pacbound.certificate.format import Certificate, Claim
 from pacbound.errors import DataError, SettingError, unknown_name
-from pacbound.monitoring.outcomes import NONE, Outcomes, group_numbers
+from pacbound.monitoring.outcomes import NONE, Outcomes, group_numbers, with_error
+from pacbound.monitoring.sequential import SCALE
 
-__all__ = ["FAMILIES", "Bets", "bets", "family", "watched"]
+__all__ = ["FAMILIES", "Bets", "bets", "family", "missing_columns", "watched"]
 
 FAMILIES = ("overall", "per-class", "predicted-class", "groups", "answered", "cost")
 
@@ -44,11 +44,13 @@ def family(claim: Claim) -> str:
     return FAMILIES[subjects.index(claim.subject)]
 
 
-def _columns(claim: Claim, known: Collection[str]) -> set[str]:
-    """The columns that a claim needs."""
+def missing_columns(claim: Claim, columns: Collection[str]) -> list[str]:
+    """The columns that a claim needs, and that are not among these."""
+    known = with_error(columns)
     losses = {"zero-one": "error", "abstention": "answered"}
     loss = losses.get(claim.loss) or ("cost" if "cost" in known else f"cost:{claim.cost}")
-    return {loss, _MEMBERS[claim.subject][0]} if claim.subject in _MEMBERS else {loss}
+    members = {_MEMBERS[claim.subject][0]} if claim.subject in _MEMBERS else set()
+    return sorted(({loss} | members) - known)
 
 
 def watched(
@@ -65,7 +67,7 @@ def watched(
     chosen: list[Claim] = []
     left: dict[str, str] = {}
     for claim in certificate.claims:
-        missing = sorted(_columns(claim, outcomes.known) - outcomes.known)
+        missing = missing_columns(claim, outcomes.columns)
         if families is not None and family(claim) not in families:
             left[family(claim)] = "not selected"
         elif claim.bound >= 1:

@@ -1,7 +1,7 @@
 """Policies: what a build demands of certificates. The standard library is enough to run them."""
 
 from pacbound.policy.first import first_policy
-from pacbound.policy.judging import Judged, Violation, judge, summary
+from pacbound.policy.judging import Judged, Violation, judge, summary, unmatched
 from pacbound.policy.reading import Policy, read_policy
 from pacbound.policy.rules import RULES
 
@@ -14,4 +14,5 @@ __all__ = [
     "judge",
     "read_policy",
     "summary",
+    "unmatched",
 ]

@@ -34,15 +34,19 @@ priors: [{priors}]
 # Adaptive looks at the counted examples, at most.
 max_looks: {max_looks}
 
+# The largest bounds of all, for certificates that are not named below.
+{bounds}
+
 # Rules for some certificates, by the name of their file ---------------------------------------
-# A pattern such as "spam-*.json" works too. A rule here replaces the rule of the same name above.
+# A pattern such as "spam-*.json" works too. A rule here replaces the rule of the same name above. A
+# pattern that no certificate matches is a violation: take it out with the certificate.
 files:
 """
 
 TAIL = """
 # Other rules: max_group_risk, max_cost, min_coverage, max_answered_risk, max_candidates. Rates are
 # from 0 to 1. By class or group: max_class_risk: {3: 0.2, 7: 0.25}. A claim that a rule limits and
-# a certificate does not make is a violation.
+# a certificate does not make is a violation, and so is a certificate that no rule sets a limit for.
 """
 
 
@@ -67,6 +71,7 @@ def first_policy(certificates: Mapping[str, Record], output: str) -> str:
         predictors=", ".join(sorted({c.predictor for c in found})),
         priors=", ".join(sorted({c.prior.kind for c in found})),
         max_looks=max(c.ledger.recipe.looks + c.ledger.user.looks for c in found),
+        bounds=_common(found),
     )
     sections = ["\n".join(_section(name, c)) for name, c in zip(names, found, strict=True)]
     return head + "\n\n".join(sections) + "\n" + TAIL
@@ -76,11 +81,8 @@ def _section(name: str, c: Record) -> list[str]:
     """The rules of one certificate; those that pin it are comments."""
     if '"' in name or "\\" in name or not name.isprintable():
         raise PolicyError(f"{name} cannot be named in a policy: rename the file")
-    rules = []
-    for rule, claims in _bounds(c).items():
-        if claims:
-            bound = max(Decimal(claim.bound) for claim in claims)
-            rules.append(f"    {rule}: {_rounded(bound):f}  # now {bound:f}")
+    limits = _limits(c).items()
+    rules = [f"    {rule}: {_rounded(bound):f}  # now {bound:f}" for rule, bound in limits]
     covered = [x for x in c.claims if x.loss == "abstention"]
     if covered:
         least = 1 - _rounded(Decimal(covered[0].bound))
@@ -94,6 +96,20 @@ def _section(name: str, c: Record) -> list[str]:
         f'    # data: "{c.data.sha256}"',
         f'    # baseline: {{certificate: "released/{name}", margin: 0.005}}',
     ]
+
+
+def _common(certificates: list[Record]) -> str:
+    """The rules for bounds that all certificates can keep, one on each line."""
+    limits = [_limits(c) for c in certificates]
+    shared = [rule for rule in limits[0] if all(rule in each for each in limits)]
+    rules = [f"{rule}: {_rounded(max(each[rule] for each in limits)):f}" for rule in shared]
+    return "\n".join(rules) or "# (None: they claim different things. Others need a pattern below.)"
+
+
+def _limits(c: Record) -> dict[str, Decimal]:
+    """The largest bound for each rule of one number that the certificate can keep."""
+    bounds = {rule: [Decimal(x.bound) for x in claims] for rule, claims in _bounds(c).items()}
+    return {rule: max(each) for rule, each in bounds.items() if each}
 
 
 def _bounds(c: Record) -> dict[str, list[Record]]:

@@ -10,12 +10,21 @@ file's repository beside it: the checker in `pacbound/certificate/`, and `pacbou
 from __future__ import annotations
 
 import argparse
+import io
+import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 __all__ = ["main"]
+
+NO_TENSORS = (
+    "a file of tensors needs `pacbound verify --checkpoint`, with pacbound and torch installed; "
+    "here, pin the model's digest with the rule `model` of a policy"
+)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -24,7 +33,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
     from pacbound.certificate.checker import check_file
     from pacbound.errors import PacboundError
-    from pacbound.policy import judge, read_policy
+    from pacbound.policy import judge, read_policy, unmatched
 
     parser = argparse.ArgumentParser(description="Check risk certificates against a policy.")
     parser.add_argument("files", nargs="+", metavar="FILE")
@@ -32,25 +41,55 @@ def main(argv: Sequence[str] | None = None) -> int:
     for name in ("--max-risk", "--max-class-risk"):
         parser.add_argument(name, metavar="X", type=float, default=1.0, help="the largest bound")
     parser.add_argument("--checkpoint", metavar="FILE", default="", help="what they must be for")
+    parser.add_argument(
+        "--partial", action="store_true", help="patterns of the policy may match no FILE"
+    )
     options = parser.parse_args(argv)
-    limits = [Decimal(repr(x)) for x in (options.max_risk, options.max_class_risk)]
-    if not all(0 <= limit <= 1 for limit in limits):
-        parser.error("--max-risk and --max-class-risk must be in [0, 1]")
+    given = {"--max-risk": options.max_risk, "--max-class-risk": options.max_class_risk}
+    for name, limit in given.items():
+        if not 0 <= limit <= 1:  # also what is not a number
+            parser.error(f"{name} must be in [0, 1]")
+    limits = [Decimal(repr(limit)) for limit in given.values()]
     try:
         policy = read_policy(options.policy) if options.policy else None
     except PacboundError as error:
         print(f"gate: {error}", file=sys.stderr)
         return 2
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # it may lack the quotation marks of names
+    tensors = _is_archive(options.checkpoint)
     worst = 0
     for path in options.files:
         verdict = check_file(path, limits[0], options.checkpoint, limits[1])
+        if tensors and _is_of_tensors(check_file(path).certificate):
+            print(f"gate: {options.checkpoint}: {NO_TENSORS}", file=sys.stderr)
+            return 2
         lines, code = [verdict.line(path)], verdict.exit_code
         if policy is not None:
             judged = judge(path, verdict, policy)
             lines, code = judged.lines(), judged.exit_code
         print("\n".join(lines))
         worst = max(worst, code)
+    if policy is not None and not options.partial:
+        for line in unmatched(policy, options.files).values():
+            print(line)
+            worst = max(worst, 1)
     return worst
+
+
+def _is_archive(path: str) -> bool:
+    """Whether a file looks like one of torch's; other checks say what cannot be read."""
+    if not os.path.isfile(path):
+        return False
+    with suppress(OSError), open(path, "rb") as stream:
+        return stream.read(2) == b"PK"
+    return False
+
+
+def _is_of_tensors(certificate: dict[str, Any] | None) -> bool:
+    """Whether a certificate's model has the digest of tensors, not of a file's bytes."""
+    sources = ("estimator", "onnx", "predictions")
+    return certificate is not None and certificate["model"].get("source") not in sources
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,9 @@ from pacbound.policy.reading import Policy
 from pacbound.policy.rules import RULES, Baseline
 from pacbound.printable import printable
 
-__all__ = ["Judged", "Violation", "judge", "summary"]
+__all__ = ["Judged", "Violation", "judge", "summary", "unmatched"]
+
+UNLIMITED = "no rule for a bound"
 
 
 @dataclass(frozen=True)
@@ -74,13 +76,42 @@ def judge(path: str | os.PathLike[str], verdict: Verdict, policy: Policy) -> Jud
                 message = "the baseline is this certificate itself; keep a copy elsewhere"
             if message:
                 violations.append(Violation(name, message))
+        if not any(RULES[name].limits for name in rules):
+            violations.append(Violation(UNLIMITED, _unlimited()))
     return Judged(os.fspath(path), verdict, tuple(rules), tuple(violations))
 
 
-def summary(policy: Policy, judged: Sequence[Judged]) -> dict[str, Any]:
-    """All results for a build: whether everything passed, and why not."""
+def _unlimited() -> str:
+    names = ", ".join(rule.name for rule in RULES.values() if rule.limits)
+    return f"nothing in the policy limits the risk of this file; give it one of {names}"
+
+
+def unmatched(policy: Policy, paths: Sequence[str | os.PathLike[str]]) -> dict[str, str]:
+    """Patterns that none of these files match, each with a line that says so.
+
+    A certificate that is missing, or was renamed, would otherwise pass unseen.
+    """
+    return {
+        pattern: printable(
+            f"VIOLATED {policy.path}: files: no certificate that was given matches '{pattern}'"
+        )
+        for pattern in policy.files
+        if not any(policy.matches(path, pattern) for path in paths)
+    }
+
+
+def summary(
+    policy: Policy, judged: Sequence[Judged], patterns: Iterable[str] = ()
+) -> dict[str, Any]:
+    """All results for a build: whether everything passed, and why not.
+
+    Arguments:
+        patterns: Those that should have matched a file, and match none.
+    """
+    missing = list(patterns)
     return {
         "policy": policy.path,
-        "passed": all(each.passed for each in judged),
+        "passed": all(each.passed for each in judged) and not missing,
+        "unmatched": missing,
         "certificates": [each.fields() for each in judged],
     }

@@ -33,9 +33,14 @@ class Policy:
         """The rules of a certificate: a pattern replaces rules of the same name before it."""
         found = dict(self.rules)
         for pattern, rules in self.files.items():
-            if PurePath(os.path.abspath(certificate)).match(pattern):
+            if self.matches(certificate, pattern):
                 found |= rules
         return found
+
+    @staticmethod
+    def matches(certificate: str | os.PathLike[str], pattern: str) -> bool:
+        """Whether a pattern is for a certificate, by its name or the end of its path."""
+        return PurePath(os.path.abspath(certificate)).match(pattern)
 
 
 def read_policy(path: str | os.PathLike[str]) -> Policy:
@@ -63,12 +68,14 @@ def _policy(name: str, found: dict[str, Node]) -> Policy:
     if not found:
         raise PolicyError("it has no rules; pacbound policy writes a first one")
     folder = Path(name).parent
-    files = found.pop(FILES, {})
-    if not isinstance(files, dict):
+    files = found.pop(FILES, None)
+    if files is not None and (not isinstance(files, dict) or not files):
         raise PolicyError(f"{FILES} must be a mapping of patterns to rules")
     by_pattern = {}
-    for pattern, rules in files.items():
-        if not isinstance(rules, dict):
+    for pattern, rules in (files or {}).items():
+        if not PurePath(pattern).name:  # such as "" and "."
+            raise PolicyError(f"{FILES}: '{pattern}' is not a pattern for names of files")
+        if not isinstance(rules, dict) or not rules:
             raise PolicyError(f"{FILES}: '{pattern}' must be a mapping of rules")
         by_pattern[pattern] = _values(rules, f"'{pattern}': ", folder, RULES)
     return Policy(name, _values(found, "", folder, [*RULES, FILES]), by_pattern)

@@ -34,6 +34,7 @@ class Rule:
     meaning: str
     read: Read
     check: Check
+    limits: bool = False  # whether it limits a bound on a risk or a cost
 
 
 @dataclass(frozen=True)
@@ -224,6 +225,9 @@ def _about(claim: Record) -> str:
 
 def _baseline(c: Record, baseline: Baseline) -> str:
     """Every claim of the baseline is made here too, not larger by more than the margin."""
+    classes = baseline.certificate.data.classes
+    if c.data.classes != classes:
+        return f"{baseline.path} is for other data: {classes} classes, not {c.data.classes}"
     own = {_key(claim): Decimal(claim.bound) for claim in c.claims}
     flaws = []
     if Decimal(c.delta) > Decimal(baseline.certificate.delta):
@@ -247,28 +251,36 @@ RULES = {
             "the largest bound on the error over all inputs",
             _rate,
             lambda c, most: _single(c, "all", "zero-one", most, "the error on all inputs"),
+            limits=True,
         ),
         Rule(
             "max_class_risk",
             "the largest bound on the error of every true class; or by class, {3: 0.2}",
             _class_rates,
             _class_risk,
+            limits=True,
         ),
         Rule(
             "max_group_risk",
             "the largest bound on the error in the worst group; or by group, {north: 0.1}",
             _rates,
             _group_risk,
+            limits=True,
         ),
         Rule(
             "max_answered_risk",
             "the largest bound on the error among answered inputs",
             _rate,
             lambda c, most: _single(c, "answered", "zero-one", most, "the error on answers"),
+            limits=True,
         ),
         Rule("min_coverage", "the least certified share of answered inputs", _rate, _coverage),
         Rule(
-            "max_cost", "the largest bound on the mean cost; or by cost, {harm: 0.1}", _rates, _cost
+            "max_cost",
+            "the largest bound on the mean cost; or by cost, {harm: 0.1}",
+            _rates,
+            _cost,
+            limits=True,
         ),
         Rule("max_delta", "the largest probability that a claim is false", _rate, _delta),
         Rule("max_looks", "the most adaptive looks in the ledger", _count, _looks),
@@ -284,7 +296,11 @@ RULES = {
         Rule("data", "the SHA-256 of the data", _digest, _data),
         # Its value is read in reading.py, which knows where the policy is.
         Rule(
-            "baseline", "a certificate that it may not be worse than", lambda node: node, _baseline
+            "baseline",
+            "a certificate that it may not be worse than",
+            lambda node: node,
+            _baseline,
+            limits=True,
         ),
     )
 }

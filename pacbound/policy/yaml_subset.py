@@ -119,7 +119,10 @@ def parse(text: str) -> dict[str, Node]:
     lines = [line for line in lines if line.rest]
     if not lines:
         return {}
-    found, end = _mapping(lines, 0, lines[0].indent)
+    try:
+        found, end = _mapping(lines, 0, lines[0].indent)
+    except RecursionError:
+        raise PolicyError("brackets or indentations are nested too deeply") from None
     if end < len(lines):
         lines[end].refuse("the indentation fits no line above")
     return found

@@ -302,7 +302,7 @@ def read_groups(source: str, data: str) -> tuple[str, ...]:
             raise SettingError(
                 f"{source} must be an array of texts or whole numbers, one per example"
             )
-        return tuple(map(str, values.tolist()))
+        return tuple(str(value).strip() for value in values.tolist())
     file, colon, column = source.rpartition(".csv:")
     path = Path(f"{file}.csv") if colon else Path(data)
     if path.suffix != ".csv" or not path.is_file():

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
+from numbers import Integral
 from typing import Any
 
 from pacbound import __version__
@@ -74,14 +75,16 @@ def new_ledger(
         ("certificates", certificates, 1, 10**9),
         ("place", first, 1, 10**9),
     ):
+        if not isinstance(value, Integral):
+            raise SettingError(f"{name} must be a whole number, not {value!r:.40}")
         if not least <= value <= most:
             raise SettingError(f"{name} must be from {least} to {most}, not {value}")
     counted = "declared" if place is None else "place"
     number = certificates if place is None else place
     return Ledger(
         recipe=Tried(candidates=recipe[0], looks=recipe[1]),
-        user=Tried(candidates=candidates, looks=looks),
-        certificates=Certificates(counted=counted, number=number),
+        user=Tried(candidates=int(candidates), looks=int(looks)),
+        certificates=Certificates(counted=counted, number=int(number)),
     )
 
 

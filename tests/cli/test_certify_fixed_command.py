@@ -135,6 +135,50 @@ def test_groups_of_data_and_parts(folder: Path, tiny_file: Path) -> None:
     assert {c.get("group") for c in record("d.json")["claims"]} == {None, "x", "y"}
 
 
+def test_names_with_brackets_are_shown_as_they_are(folder: Path) -> None:
+    rows = Path("p.csv").read_text().replace(",a,", ",age [/60],").replace(",b,", ",[red]:cat:,")
+    Path("q.csv").write_text(rows)
+    Path("costs [b].csv").write_text("0,1,1\n1,0,1\n1,1,0\n")
+    result = run("--predictions", "q.csv", "--cost", "costs [b].csv", "-o", "c.json")
+    assert result.exit_code == 0, result.output
+    for name in ("age [/60]", "[red]:cat:", "costs [b]"):
+        assert name in result.output
+    assert CliRunner().invoke(cli, ["explain", "c.json"]).exit_code == 0
+
+
+def test_max_risk_needs_the_overall_claim(folder: Path) -> None:
+    words = ["--predictions", "p.csv", "--answer-above", "0.6", "--max-risk", "0.9"]
+    result = run(*words, "-o", "c.json")
+    assert result.exit_code == 1
+    assert "no claim on the overall error" in result.stderr and "larger" not in result.stderr
+    assert run(*words, "--claims", "overall,answered", "-o", "d.json").exit_code == 0
+
+
+def test_held_out_data_without_the_last_class(folder: Path, tiny_data: Dataset) -> None:
+    assert tiny_data.test_inputs is not None and tiny_data.test_labels is not None
+    rows = tiny_data.test_labels < 2
+    np.savez("two.npz", x=tiny_data.test_inputs[rows], y=tiny_data.test_labels[rows])
+    words = [*NETWORK, "--data", "two.npz", "-o", "c.json"]
+    refused(run(*words), "told 2 classes, those of the data; --classes")
+    result = run(*words, "--classes", 3)
+    assert result.exit_code == 0, result.output
+    assert (record()["data"]["classes"], record()["data"]["m"]) == (3, int(rows.sum()))
+    refused(run(*words, "--classes", 4, "--force"), "does not fit the module")
+    refused(run("--predictions", "p.csv", "--classes", 3), "--classes is for the factory")
+
+
+def test_the_names_of_a_tables_classes_are_recorded(folder: Path, tiny_data: Dataset) -> None:
+    assert tiny_data.test_inputs is not None and tiny_data.test_labels is not None
+    rows = tiny_data.test_inputs.reshape(len(tiny_data.test_labels), -1)
+    lines = [",".join([*map(str, range(16)), "kind"])]
+    for row, label in zip(rows, tiny_data.test_labels, strict=True):
+        lines.append(",".join([*map(str, row), str(label + 1)]))
+    Path("table.csv").write_text("\n".join(lines))
+    result = run(*NETWORK, "--data", "table.csv", "--label", "kind", "-o", "c.json")
+    assert result.exit_code == 0, result.output
+    assert record()["made"]["settings"]["classes"] == "1, 2, 3"
+
+
 def test_refusals(folder: Path) -> None:
     refused(run(), "exactly one of")
     refused(run("--predictions", "p.csv", *NETWORK), "exactly one of")

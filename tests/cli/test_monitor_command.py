@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from refusals import refused
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "monitoring"))
 
-from outcome_cases import CLASSES, DRAW, part, stream, write
+from outcome_cases import CLASSES, DRAW, EVERY, part, stream, write
 
 from pacbound_cli import cli
 
@@ -107,6 +108,43 @@ def test_the_result_as_json() -> None:
     assert second["outcomes"] + third["outcomes"] == first["outcomes"] == 400
     assert second["class"] == 0 and second["subject"] == "true-class"
     assert first["lower_limit"] < first["mean"] < first["bound"]
+
+
+def output_to(arguments: str, stdout: int) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "pacbound_cli", "monitor", *arguments.split()]
+    return subprocess.run(command, stdout=stdout, stderr=subprocess.PIPE, text=True, check=False)
+
+
+@pytest.mark.parametrize("form", ["", "--json"])
+def test_a_reader_that_stops_changes_neither_exit_code_nor_state(form: str) -> None:
+    for outcomes, code in (("good.csv", 0), ("bad.csv", 1)):
+        reading, writing = os.pipe()
+        os.close(reading)
+        done = output_to(f"draw.json {outcomes} --state {outcomes}.json {form}", writing)
+        os.close(writing)
+        assert (done.returncode, done.stderr) == (code, "")
+        run(f"draw.json {outcomes} --state whole-{outcomes}.json")
+        assert Path(f"{outcomes}.json").read_bytes() == Path(f"whole-{outcomes}.json").read_bytes()
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is full")
+@pytest.mark.parametrize("form", ["", "--json"])
+def test_a_result_that_cannot_be_shown_is_not_kept(form: str) -> None:
+    run("draw.json half.csv --state s.json")
+    before = Path("s.json").read_bytes()
+    with Path("/dev/full").open("w") as full:
+        done = output_to(f"draw.json rest.csv --state s.json --append {form}", full.fileno())
+    assert done.returncode == 2 and "No space left" in done.stderr
+    assert "Traceback" not in done.stderr and Path("s.json").read_bytes() == before
+
+
+def test_outcomes_in_groups_without_a_claim_are_named() -> None:
+    shutil.copy(EVERY, "every.json")
+    columns = stream(100, 0.05, classes=3, columns="error group")
+    write(Path("groups.csv"), columns | {"group": ["1.0"] * 100})
+    done = run("every.json groups.csv --claims groups")
+    assert "100 of the 100 new outcomes are in groups without a claim" in done.output
+    assert "“north”" in done.output
 
 
 def test_the_figure_is_drawn() -> None:

@@ -50,6 +50,18 @@ def test_the_published_certificates_keep_their_first_policy() -> None:
     assert done.output.count("VIOLATED") == len(NAMES)
 
 
+def test_what_a_first_policy_does_not_name_does_not_pass_unseen() -> None:
+    first, *others = NAMES
+    run("policy", *NAMES)
+    done = run("verify", first, "--policy", "policy.yaml")
+    assert done.exit_code == 1
+    assert done.output.count("VIOLATED policy.yaml: files: no certificate") == len(others)
+    assert run("verify", first, "--policy", "policy.yaml", "--partial").exit_code == 0
+    found = json.loads(run("verify", first, "--policy", "policy.yaml", "--json").output)
+    assert not found["passed"] and found["unmatched"] == [Path(name).name for name in others]
+    refused(run("verify", first, "--partial"), "give --policy FILE")
+
+
 def test_a_policy_is_replaced_by_force_alone() -> None:
     Path("policy.yaml").write_text("max_risk: 0.5", encoding="utf-8")
     refused(run("policy", *NAMES), "policy.yaml is already there", "--force")

@@ -69,6 +69,16 @@ def test_certify_and_export_one_draw(trained: Path, tmp_path: Path) -> None:
     for words in ("Monte Carlo", "Pinsker", "Catoni"):
         assert words not in result.stdout
     assert run("verify", certificate, "--checkpoint", trained).exit_code == 0
+    exported = run("verify", certificate, "--checkpoint", net)
+    assert exported.exit_code == 0, exported.output
+    weights = torch.load(net, weights_only=True)
+    weights["1.bias"][0] += 1
+    torch.save(weights, tmp_path / "changed.pt")
+    changed = run("verify", certificate, "--checkpoint", tmp_path / "changed.pt")
+    assert changed.exit_code == 1 and "other tensors" in changed.output
+    weights["odd"] = torch.zeros(1, dtype=torch.complex64)
+    torch.save(weights, tmp_path / "odd.pt")
+    assert run("verify", certificate, "--checkpoint", tmp_path / "odd.pt").exit_code == 2
     weights = torch.load(net, weights_only=True)
     assert {name: value.dtype for name, value in weights.items()} == dict.fromkeys(
         ("1.weight", "1.bias", "3.weight", "3.bias"), torch.float32
@@ -112,8 +122,9 @@ def test_a_learned_prior_from_training_to_verify(tiny_file: Path, tmp_path: Path
     assert record["prior"]["kind"] == "learned"
     assert run("verify", certificate, "--checkpoint", path).exit_code == 0
     fixed = ["certify", path, "--predictor", "fixed", "-o", tmp_path / "fixed.json"]
-    assert run(*fixed).exit_code == 0
-    assert run("verify", tmp_path / "fixed.json", "--checkpoint", path).exit_code == 0
+    assert run(*fixed, "--export", tmp_path / "centre.pt").exit_code == 0
+    for kept in (path, tmp_path / "centre.pt"):
+        assert run("verify", tmp_path / "fixed.json", "--checkpoint", kept).exit_code == 0
     replayed = run("certify", path, "--predictor", "draw", "--replay-prior", "-o", certificate)
     assert replayed.exit_code == 0, replayed.output
     words = " ".join(replayed.stdout.split())
@@ -221,7 +232,7 @@ def test_an_edited_prior_is_refused(tiny_file: Path, tmp_path: Path) -> None:
 
     words = {
         center: "weights do not give the prior",
-        missing: "disagree on whether the prior was learned",
+        missing: "are of different kinds",
         empty: "its learned prior cannot be read",
         threads: "-1 threads",
     }

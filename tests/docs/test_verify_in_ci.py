@@ -37,6 +37,8 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "forged" / "junk.json").write_text("no JSON")
     (tmp_path / "strict.yaml").write_text("max_risk: 0.01\n")
     (tmp_path / "loose.yaml").write_text("max_risk: 0.9\n")
+    (tmp_path / "absent.yaml").write_text("max_risk: 0.9\nfiles: {absent.json: {max_risk: 1}}\n")
+    (tmp_path / "net.pt").write_bytes(b"PK" + bytes(100))
     (tmp_path / "wrong.yaml").write_text("max_rsk: 0.9\n")
     return tmp_path
 
@@ -137,6 +139,11 @@ def test_good_certificates_pass(folder: Path, inputs: dict[str, str], files: lis
             1,
             "::error file=forged/100%25%2C bad.json,title=rejected certificate::6.1 the shares",
         ),
+        (
+            {"policy": "absent.yaml"},
+            1,
+            "::error file=absent.yaml,title=violated policy::files: no certificate that was given",
+        ),
         ({"python": "no-such-python"}, 2, "::error title=pacbound verify::no-such-python is not"),
     ],
 )
@@ -171,6 +178,13 @@ def test_a_wrong_policy_is_an_error(folder: Path) -> None:
     assert "did you mean 'max_risk'?" in done.stderr
     assert act(folder, policy="$(touch owned)").returncode == 2
     assert not (folder / "owned").exists()
+
+
+def test_a_file_of_tensors_is_an_error(folder: Path) -> None:
+    for policy in ("", "loose.yaml"):
+        done = act(folder, checkpoint="net.pt", policy=policy)
+        assert done.returncode == 2
+        assert "net.pt: a file of tensors needs `pacbound verify --checkpoint`" in done.stderr
 
 
 def test_inputs_and_certificates_are_no_commands(folder: Path) -> None:
@@ -279,7 +293,8 @@ def test_the_hook_stops_what_is_forged_and_ignores_other_files(tmp_path: Path, h
 def test_the_hook_takes_a_policy(tmp_path: Path, hooks: Path) -> None:
     repository = tmp_path / "repository"
     put_certificate(repository / "certificates" / "good.json")
-    (repository / "policy.yaml").write_text("max_risk: 0.9\n")
+    # The commit has one of the certificates that the policy names.
+    (repository / "policy.yaml").write_text("max_risk: 0.9\nfiles: {other.json: {max_risk: 1}}\n")
     done = pre_commit(repository, hooks, "docs/policies.md")
     assert done.returncode == 0, done.stdout + done.stderr
     (repository / "policy.yaml").write_text("max_risk: 0.01\n")

@@ -18,7 +18,9 @@ from pacbound.report.terms import principal, terms
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "certificates"
 VECTORS = ROOT / "pacbound/certificate/vectors"
-FILES = [path for path in sorted(FOLDER.rglob("*.json")) if FORMAT.encode() in path.read_bytes()]
+EXAMPLES = ROOT / "results/examples"
+PUBLISHED = sorted([*FOLDER.glob("*.json"), *EXAMPLES.glob("*.json")])
+FILES = [path for path in PUBLISHED if FORMAT.encode() in path.read_bytes()]
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)

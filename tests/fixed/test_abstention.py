@@ -142,13 +142,14 @@ def test_calibration_examples_are_not_counted(tmp_path: Path) -> None:
     pacbound.certify_fixed(function, (inputs[200:], labels[200:]), calibration=apart, **options)
     with pytest.raises(PacboundError, match="50 of the 200 calibration examples are among"):
         pacbound.certify_fixed(function, (inputs[150:], labels[150:]), calibration=apart, **options)
-    pacbound.certify_fixed(
-        function,
-        (inputs[150:], labels[150:]),
-        calibration=apart,
-        copies="independent",
-        **options,
-    )
+    with pytest.raises(PacboundError, match="50 of the 200 calibration examples are among"):
+        pacbound.certify_fixed(
+            function,
+            (inputs[150:], labels[150:]),
+            calibration=apart,
+            copies="independent",  # no excuse: a threshold was fitted to them
+            **options,
+        )
     other_labels = (inputs[:200], (labels[:200] + 1) % 3)  # equal inputs are enough
     with pytest.raises(PacboundError, match="among the counted ones"):
         pacbound.certify_fixed(
@@ -159,6 +160,53 @@ def test_calibration_examples_are_not_counted(tmp_path: Path) -> None:
     path.write_text("\n".join(["label,p_0,p_1,p_2", *rows]))
     with pytest.raises(PacboundError, match="among the counted ones"):
         pacbound.certify_fixed(path, calibration=path, answer_above="auto:0.1")
+
+
+@pytest.mark.parametrize(
+    ("counted", "other"),
+    [
+        (np.float64, np.float32),
+        (np.float32, np.float64),
+        (np.float32, np.float16),
+        (np.int64, np.float32),
+        (np.uint8, np.int64),
+        (np.uint8, np.float64),
+    ],
+)
+def test_calibration_examples_are_seen_in_other_types(counted: Any, other: Any) -> None:
+    inputs = (GENERATOR.random((N, 3)) * 200).astype(counted)
+    rows = inputs.astype(other)
+    labels = inputs.argmax(1)
+    options: dict[str, Any] = {"answer_above": "auto:0.9"}
+
+    def function(rows: np.ndarray) -> np.ndarray:
+        return np.eye(3)[np.asarray(rows).reshape(-1, 3).argmax(1)] * 0.9 + 1 / 30
+
+    for again in (rows, rows.reshape(N, 1, 3), *([rows / 255] if counted == np.uint8 else [])):
+        for ids in ((), range(N)):
+            with pytest.raises(PacboundError, match="calibration examples are among"):
+                pacbound.certify_fixed(
+                    function,
+                    (inputs, labels),
+                    calibration=(again[5:], labels[5:]),
+                    ids=ids,
+                    **options,
+                )
+    fresh = (GENERATOR.random((N, 3)) * 100 + 300).astype(np.float64)
+    pacbound.certify_fixed(function, (inputs, labels), calibration=(fresh, labels), **options)
+
+
+def test_calibration_examples_are_seen_by_ids_of_other_types(tmp_path: Path) -> None:
+    np.savez(tmp_path / "p.npz", label=LABELS, probabilities=TABLE, id=np.arange(N, dtype=float))
+    rows = [
+        f"{k},{y},{p[0]:.6f},{p[1]:.6f},{p[2]:.6f}"
+        for k, (y, p) in enumerate(zip(LABELS, TABLE, strict=True))
+    ]
+    (tmp_path / "q.csv").write_text("\n".join(["id,label,p_0,p_1,p_2", *rows[:100]]))
+    with pytest.raises(PacboundError, match="100 of the 100 calibration examples are among"):
+        pacbound.certify_fixed(
+            tmp_path / "p.npz", calibration=tmp_path / "q.csv", answer_above="auto:0.1"
+        )
 
 
 @pytest.mark.parametrize(

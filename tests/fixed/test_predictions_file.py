@@ -139,6 +139,82 @@ def test_whole_numbers_look_alike_and_nothing_predicted_is_an_error(tmp_path: Pa
     assert certificate.claims[0].errors == 1 + int((TRUTH != GUESS)[1:].sum())
 
 
+@pytest.mark.parametrize(
+    ("right", "other"),
+    [("E11.9", "E11.90"), ("007", "7x"), ("١", "1"), ("ab", "AB"), ("250.0x", "250.00x")],
+)
+def test_classes_are_compared_as_they_are_written(tmp_path: Path, right: str, other: str) -> None:
+    given = {"label": [right] * 50, "prediction": [right] * 20 + [other] * 30}
+    certificate = pacbound.certify_fixed(write_csv(tmp_path / "p.csv", given))
+    assert certificate.claims[0].errors == 30
+    assert certificate.made.settings["classes"] == ", ".join(sorted([right, other]))
+
+
+def test_codes_among_names_are_not_numbers(tmp_path: Path) -> None:
+    given = {"label": ["250.00"] * 30 + ["E11"], "prediction": ["250.0"] * 30 + ["E11"]}
+    certificate = pacbound.certify_fixed(write_csv(tmp_path / "p.csv", given))
+    assert certificate.claims[0].errors == 30
+
+
+@pytest.mark.parametrize(
+    ("label", "prediction"),
+    [
+        (["250.00", "401.1"] * 20, ["250.0", "401.10"] * 20),
+        (["007", "1"] * 20, ["7", "1"] * 20),
+        (["250.00", "1.00"] * 20, ["250.0", "1.0"] * 20),
+        (["1", "1.0"] * 20, ["1", "1"] * 20),
+    ],
+)
+def test_numbers_written_in_two_ways_are_never_right(
+    tmp_path: Path, label: list[str], prediction: list[str]
+) -> None:
+    path = write_csv(tmp_path / "p.csv", {"label": label, "prediction": prediction})
+    wrong = sum(a != b for a, b in zip(label, prediction, strict=True))
+    try:
+        assert pacbound.certify_fixed(path).claims[0].errors == wrong
+    except PacboundError as error:
+        assert "may be one class or two" in str(error)
+
+
+def test_columns_of_codes_that_are_one_number_are_refused(tmp_path: Path) -> None:
+    given = {"label": ["007", "7"] * 20, "p_007": [1, 0] * 20, "p_7": [0, 1] * 20}
+    with pytest.raises(PacboundError, match="may be one class or two"):
+        pacbound.certify_fixed(write_csv(tmp_path / "p.csv", given))
+    given = {"label": ["1", "0"] * 20, "p_01": [1, 0] * 20, "p_00": [0, 1] * 20}
+    with pytest.raises(PacboundError, match="may be one class or two"):
+        pacbound.certify_fixed(write_csv(tmp_path / "p.csv", given))
+
+
+def test_a_label_of_many_digits_is_a_name(tmp_path: Path) -> None:
+    given = {"label": ["1" * 5000, "0"] * 20, "prediction": ["0"] * 40}
+    certificate = pacbound.certify_fixed(write_csv(tmp_path / "p.csv", given))
+    assert certificate.claims[0].errors == 20
+    assert certificate.made.settings["classes"] == "(2 names)"
+
+
+@pytest.mark.parametrize("truths", [("False", "True"), ("false", "true"), (False, True)])
+def test_booleans_are_the_classes_0_and_1(tmp_path: Path, truths: tuple[Any, Any]) -> None:
+    wrong = int(((TRUTH > 0) != (GUESS > 0)).sum())
+    labels, guesses = (TRUTH > 0).astype(int).tolist(), [truths[k] for k in (GUESS > 0).astype(int)]
+    rows = [{"label": a, "prediction": b} for a, b in zip(labels, guesses, strict=True)]
+    (tmp_path / "p.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    for path in (
+        write_csv(tmp_path / "p.csv", columns(label=labels, prediction=guesses)),
+        tmp_path / "p.jsonl",
+    ):
+        certificate = pacbound.certify_fixed(path)
+        assert (certificate.data.classes, certificate.claims[0].errors) == (2, wrong)
+
+
+def test_names_of_classes_are_recorded(tmp_path: Path) -> None:
+    names = np.array(["cat, big", "dog", "owl"])
+    given = columns(label=names[TRUTH], prediction=names[GUESS])
+    certificate = pacbound.certify_fixed(write_csv(tmp_path / "p.csv", given))
+    assert json.loads(certificate.made.settings["classes"]) == names.tolist()
+    plain = pacbound.certify_fixed(write_csv(tmp_path / "q.csv", columns()))
+    assert "classes" not in plain.made.settings
+
+
 def test_every_claim_is_that_of_its_members(tmp_path: Path) -> None:
     path = write_csv(tmp_path / "p.csv", columns(group=GROUPS, cost=COSTS))
     certificate = pacbound.certify_fixed(
@@ -270,6 +346,29 @@ def test_files_of_another_kind_are_refused(tmp_path: Path, name: str, content: s
     (tmp_path / name).write_bytes(content.encode("latin-1"))
     with pytest.raises(PacboundError):
         pacbound.certify_fixed(tmp_path / name)
+
+
+def test_unknown_arrays_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "p.npz"
+    for name in ("ids", "groups", "lable"):
+        np.savez(path, label=TRUTH, prediction=GUESS, **{name: np.arange(N)})
+        with pytest.raises(PacboundError, match=f"unknown column '{name}'; did you mean"):
+            pacbound.certify_fixed(path)
+    np.savez(path, label=TRUTH, prediction=GUESS, region=np.arange(N) % 2 + 1.0)
+    certificate = pacbound.certify_fixed(path, groups="region")
+    assert [c.group for c in certificate.claims] == [None, "1", "2"]
+    np.savez(path, label=TRUTH, probabilities=TABLE, p_0=TABLE[:, 1])
+    with pytest.raises(PacboundError, match="leave out one"):
+        pacbound.certify_fixed(path)
+
+
+def test_labels_that_have_no_probability(tmp_path: Path) -> None:
+    labels = np.array([3, *TRUTH[1:]])
+    with pytest.raises(PacboundError, match=r"Keep such examples.*column of probabilities 0"):
+        pacbound.certify_fixed(write_csv(tmp_path / "p.csv", probable(label=labels)))
+    given = probable(label=labels, p_3=np.zeros(N))  # as the message says
+    certificate = pacbound.certify_fixed(write_csv(tmp_path / "p.csv", given))
+    assert certificate.claims[0].errors == 1 + int((TRUTH != GUESS)[1:].sum())
 
 
 def test_what_is_no_file_is_refused(tmp_path: Path) -> None:

@@ -317,6 +317,17 @@ def test_arrays_of_classes_and_probabilities() -> None:
         (Y[200:], Y[200:], {"claims": ["overal"]}, "did you mean 'overall'"),
         (Y[200:], Y[200:], {"answer_above": 0.9}, "give probabilities"),
         (lambda x: 1 / 0, HELD_OUT, {}, "ZeroDivisionError"),
+        (lambda x: x, (X[:0], Y[:0]), {}, "no examples"),
+        (Y[:0], Y[:0], {}, "no labels"),
+        (lambda x: x, (5, Y), {}, "give the inputs and the labels"),
+        (Y[200:], Y[200:], {"candidates": 2.5}, "candidates must be a whole number"),
+        (Y[200:], Y[200:], {"looks": "1"}, "looks must be a whole number"),
+        (Y[200:], Y[200:], {"groups": 7}, "groups: give a list"),
+        (Y[200:], Y[200:], {"ids": "abc"}, "ids: give a list"),
+        (Y[200:], Y[200:], {"example_costs": 0.5}, "example_costs: give a list"),
+        ([[0], [1, 2]], Y[200:], {}, "predictions"),
+        ([["a", "b"]] * 200, Y[200:], {}, "give numbers"),
+        ([{}] * 200, Y[200:], {}, "numbers or texts"),
     ],
 )
 def test_what_does_not_fit_is_refused(
@@ -324,3 +335,59 @@ def test_what_does_not_fit_is_refused(
 ) -> None:
     with pytest.raises(PacboundError, match=words):
         pacbound.certify_fixed(predictor, data, **options)
+
+
+def test_arrays_and_nothing_as_options() -> None:
+    groups = np.array(["a", " b"] * 100)
+    guesses = Y[200:]
+    certificate = pacbound.certify_fixed(guesses, Y[200:], groups=groups, candidates=np.int64(2))
+    assert [c.group for c in certificate.claims] == [None, "a", "b"]
+    assert certificate.ledger.user.candidates == 2 and certificate.to_json()
+    plain = pacbound.certify_fixed(guesses, Y[200:], groups=None, ids=None, example_costs=None)
+    assert len(plain.claims) == 1 and plain.data.copies == "unknown"
+    for numbers in (pd.Series([1.0, 2.0] * 100), [1, 2] * 100, np.array([1.0, 2.0] * 100)):
+        certificate = pacbound.certify_fixed(guesses, Y[200:], groups=numbers)
+        assert [c.group for c in certificate.claims] == [None, "1", "2"]
+
+
+def test_booleans_are_the_classes_0_and_1() -> None:
+    truth, guesses = (Y[200:] > 0), (X[200:, 0] > 0)
+    expected = int((truth != guesses).sum())
+    pairs = ((truth, guesses.astype(int)), (truth.astype(int), guesses), (truth, guesses))
+    for labels, predictions in pairs:
+        certificate = pacbound.certify_fixed(predictions, labels)
+        assert (certificate.data.classes, certificate.claims[0].errors) == (2, expected)
+    estimator = LogisticRegression().fit(X[:200], Y[:200] > 0)
+    certificate = pacbound.certify_fixed(estimator, (X[200:], truth.astype(int)))
+    assert certificate.claims[0].errors == (estimator.predict(X[200:]) != truth).sum()
+
+
+def test_predictions_as_objects() -> None:
+    names = np.array(["cat", "dog", "owl"])
+    guesses = X[200:, :3].argmax(1)
+    series = pd.Series(names[guesses], dtype=object)
+    expected = int((guesses != Y[200:]).sum())
+    assert pacbound.certify_fixed(series, names[Y[200:]]).claims[0].errors == expected
+    series[0] = None  # nothing predicted
+    wrong = expected + int(guesses[0] == Y[200])
+    certificate = pacbound.certify_fixed(series, names[Y[200:]])
+    assert (certificate.claims[0].errors, certificate.data.classes) == (wrong, 3)
+
+
+def test_codes_of_an_estimator_are_not_merged() -> None:
+    codes = np.array(["007", "7", "x"])
+    estimator = LogisticRegression().fit(X[:200], codes[Y[:200]])
+    certificate = pacbound.certify_fixed(estimator, (X[200:], codes[Y[200:]]))
+    assert certificate.claims[0].errors == (estimator.predict(X[200:]) != codes[Y[200:]]).sum()
+    assert certificate.made.settings["classes"] == "007, 7, x"
+    shifted = LogisticRegression().fit(X[:200], Y[:200] + 1)
+    certificate = pacbound.certify_fixed(shifted, (X[200:], Y[200:] + 1))
+    assert certificate.made.settings["classes"] == "1, 2, 3"
+
+
+def test_examples_of_a_class_that_a_classifier_does_not_know_can_be_counted() -> None:
+    estimator = LogisticRegression().fit(X[:200], np.minimum(Y[:200], 1))
+    with pytest.raises(PacboundError, match=r"Keep such examples.*the predicted classes instead"):
+        pacbound.certify_fixed(estimator, HELD_OUT)
+    certificate = pacbound.certify_fixed(estimator.predict(X[200:]), HELD_OUT)
+    assert certificate.claims[0].errors == (estimator.predict(X[200:]) != Y[200:]).sum()

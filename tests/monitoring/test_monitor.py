@@ -19,11 +19,11 @@ sys.path.insert(0, str(Path(__file__).parent))
 from outcome_cases import CLASSES, DRAW, EVERY, certificate, part, stream, write
 
 import pacbound
-from pacbound.bounds.sequential import SCALE, log_evidence
 from pacbound.errors import CertificateError, DataError, MonitorError, PacboundError, SettingError
 from pacbound.monitoring import Monitored, certificate_digest, load_monitored
 from pacbound.monitoring.process import POINTS
 from pacbound.monitoring.process import Path as WealthPath
+from pacbound.monitoring.sequential import SCALE, log_evidence
 from pacbound.predictors import PREDICTORS
 
 EVERY_COLUMN = "label prediction error group answered"
@@ -253,6 +253,174 @@ def test_what_is_no_state_is_refused(content: bytes, tmp_path: Path) -> None:
         pacbound.monitor(DRAW, stream(5, 0.1), state=tmp_path)
 
 
+WRONG: list[Any] = [
+    None,
+    True,
+    -1,
+    1.5,
+    10**30,
+    "",
+    "ab",
+    [],
+    [1],
+    [[0]],
+    [[0, 1, 2]],
+    {},
+    {"a": 1},
+]
+
+
+def damaged(node: Any) -> list[Any]:
+    """Copies of a record in which one value is another, at every place."""
+    items = node.items() if isinstance(node, dict) else enumerate(node)
+    found = []
+    for place, value in list(items)[:4] if isinstance(node, list) else list(items):
+        deeper = damaged(value) if isinstance(value, dict | list) else []
+        for changed in [*WRONG, *deeper]:
+            copy = node.copy()
+            copy[place] = changed
+            found.append(copy)
+    return found
+
+
+def test_any_damage_is_refused_in_one_line(tmp_path: Path) -> None:
+    """No damage ends in another error: its exit code would say that a claim is refuted."""
+    state = tmp_path / "s.json"
+    pacbound.monitor(CLASSES, stream(3, 0.5, classes=2), state=state)
+    records = damaged(json.loads(state.read_bytes()))
+    assert len(records) > 500
+    refused = 0
+    for record in records:
+        state.write_text(json.dumps(record), encoding="utf-8")
+        try:
+            pacbound.monitor(CLASSES, stream(1, 0.5, classes=2), state=state, append=True)
+        except PacboundError as error:
+            assert "\n" not in str(error)
+            refused += 1
+    assert refused > 0.9 * len(records)
+
+
+@pytest.mark.parametrize("columns", [[], ["label"], ["prediction", "label"], ["label", "x"], "ab"])
+def test_a_state_has_the_columns_of_its_claims(columns: Any, tmp_path: Path) -> None:
+    state = tmp_path / "s.json"
+    pacbound.monitor(CLASSES, stream(3, 0.5, classes=2), state=state)
+    record = json.loads(state.read_bytes()) | {"columns": columns}
+    state.write_text(json.dumps(record), encoding="utf-8")
+    with pytest.raises(MonitorError, match="is damaged: columns"):
+        pacbound.monitor(CLASSES, stream(3, 0.5, classes=2), state=state)
+
+
+# Names of classes ------------------------------------------------------------------------------
+
+
+def named(folder: Path, classes: Any, path: Path = CLASSES) -> Path:
+    """A certificate that records the names of its classes."""
+    record = json.loads(path.read_bytes())
+    record["made"]["settings"]["classes"] = (
+        classes if isinstance(classes, str) else json.dumps(classes)
+    )
+    (folder / "named.json").write_text(json.dumps(record), encoding="utf-8")
+    return folder / "named.json"
+
+
+@pytest.mark.parametrize(
+    ("names", "cells"),
+    [
+        (["ant", "zebra"], ["ant", "zebra"]),
+        ([" ant", "ze, bra"], ["ant ", "ze, bra"]),
+        ("ant, zebra", ["ant", "zebra"]),
+        (["0", "1"], ["False", "True"]),
+        (["1", "2"], ["1", "2"]),
+        (["1", "2"], [1, 2]),
+        (["1", "2"], [1.0, 2.0]),
+        (["-1", "1"], [-1, 1]),
+        (["250.0", "250.00"], ["250.0", "250.00"]),
+        (["1", "0"], [True, False]),
+    ],
+)
+def test_classes_are_known_by_their_names(names: Any, cells: Any, tmp_path: Path) -> None:
+    columns = stream(300, 0.3, classes=2)
+    own = {name: [cells[number] for number in column] for name, column in columns.items()}
+    certificate = named(tmp_path, names)
+    expected = pacbound.monitor(CLASSES, columns).fields()["claims"]
+    assert pacbound.monitor(certificate, own).fields()["claims"] == expected
+    file = write(tmp_path / "o.csv", {n: [str(x) for x in c] for n, c in own.items()})
+    if not isinstance(cells[0], bool):
+        assert pacbound.monitor(certificate, file).fields()["claims"] == expected
+
+
+@pytest.mark.parametrize(
+    ("names", "cell", "words"),
+    [
+        (["ant", "zebra"], "0", "is not one of the certificate's classes (ant, zebra; for a class"),
+        (["1", "2"], "0", "is not one of the certificate's classes (1, 2; "),
+        (["250.00", "250.1"], "250.0", "is not one of the certificate's classes"),
+        (["7", "a"], "7.0", "is not one of the certificate's classes"),
+        (["7", "8"], "007.5", "is not one of"),
+        (["a", "b"], "c", "give the column error instead"),
+        ("(2 names)", "ant", "does not hold the names of its 2 classes"),
+        ("ant, ze, bra", "ant", "does not hold the names of its 2 classes"),
+        (["a", "b", "c"], "a", "does not hold the names of its 2 classes"),
+        (["a", "a "], "a", "does not hold the names of its 2 classes"),
+        ([0, 1], "0", "does not hold the names of its 2 classes"),
+        ("[" * 1990, "0", "does not hold the names of its 2 classes"),
+    ],
+)
+def test_no_class_is_taken_for_another(names: Any, cell: str, words: str, tmp_path: Path) -> None:
+    with pytest.raises(DataError) as refused:
+        pacbound.monitor(named(tmp_path, names), {"label": [cell], "prediction": [cell]})
+    assert words in str(refused.value) and "\n" not in str(refused.value)
+    # The column error needs no names.
+    assert pacbound.monitor(named(tmp_path, names), {"error": [0, 1]}).rows == 2
+
+
+def test_without_names_classes_are_numbers_from_0() -> None:
+    with pytest.raises(
+        DataError, match=r"a class from 0 to 1 \(.* numbers from 0; .* column error"
+    ):
+        pacbound.monitor(CLASSES, {"label": ["cat"], "prediction": ["dog"]})
+
+
+# Abstention and groups -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("nothing", [-1, "-1", -1.0, "", None, math.nan, np.nan])
+def test_answered_follows_from_predictions_that_are_not_there(nothing: Any) -> None:
+    columns = stream(400, 0.1, classes=3, columns="label prediction answered")
+    pairs = zip(columns["prediction"], columns["answered"], strict=True)
+    shown = [prediction if answered else nothing for prediction, answered in pairs]
+    given = {"label": columns["label"], "prediction": shown}
+    expected = pacbound.monitor(EVERY, columns, claims=["answered"])
+    assert pacbound.monitor(EVERY, given, claims=["answered"]).claims == expected.claims
+    frame = pd.DataFrame(given)
+    assert pacbound.monitor(EVERY, frame, claims=["answered"]).claims == expected.claims
+    with pytest.raises(DataError, match="is not a class"):
+        pacbound.monitor(CLASSES, {"label": [0], "prediction": [nothing]})
+
+
+def test_without_missing_predictions_nothing_follows_about_answers() -> None:
+    given = stream(50, 0.1, classes=3)
+    with pytest.raises(DataError, match="no column answered"):
+        pacbound.monitor(EVERY, given, claims=["answered"])
+
+
+def test_a_class_may_be_minus_one(tmp_path: Path) -> None:
+    given = {"label": [-1, 0, 1], "prediction": [-1, 0, 0], "answered": [1, 1, 1]}
+    certificate = named(tmp_path, ["-1", "0", "1"], EVERY)
+    answered = pacbound.monitor(certificate, given, claims=["answered"]).claims[1]
+    assert (answered.outcomes, answered.total) == (3, 1)
+
+
+def test_outcomes_in_groups_without_a_claim_are_counted() -> None:
+    columns = stream(300, 0.1, classes=3, columns="label prediction group answered")
+    result = pacbound.monitor(EVERY, columns, claims=["groups"])
+    others = columns["group"].count("elsewhere")
+    assert 0 < others == result.other_groups == result.fields()["new_outcomes_of_other_groups"]
+    assert pacbound.monitor(EVERY, columns, claims=["overall"]).other_groups == 0
+    columns["group"] = ["nowhere"] * 300
+    assert pacbound.monitor(EVERY, columns, claims=["groups"]).other_groups == 300
+
+
 # Bad input -------------------------------------------------------------------------------------
 
 
@@ -272,6 +440,7 @@ def test_what_is_no_state_is_refused(content: bytes, tmp_path: Path) -> None:
         ("error\n0\n1_0\n", "row 3: error '1_0' is not 0 or 1"),
         ("label,prediction,error\n1,1,0\n2,2,1\n", "row 3: error contradicts label and prediction"),
         ("label,prediction\n1,1\n1\n", "row 3: 1 cells under a header of 2"),
+        ("label,prediction\n1,1\n\n1,1\n", "row 3: 0 cells under a header of 2"),
         ("label,label,prediction\n1,1,1\n", "two columns are named 'label'"),
         ('error\n"1\n', "cannot read"),
         ("error\n\udcff\n", "cannot read"),
@@ -284,6 +453,14 @@ def test_bad_outcomes_are_refused_in_one_line(content: str, words: str, tmp_path
         pacbound.monitor(DRAW, path, state=tmp_path / "s.json")
     assert words in str(refused.value) and "\n" not in str(refused.value)
     assert not (tmp_path / "s.json").exists()
+
+
+def test_blank_lines_at_the_end_are_no_outcomes(tmp_path: Path) -> None:
+    path = write(tmp_path / "o.csv", stream(20, 0.1))
+    expected = pacbound.monitor(DRAW, path).fields()
+    for end in ("\n", "\r\n\r\n", "\n" * 70_000):
+        path.write_text(path.read_text(encoding="utf-8") + end, encoding="utf-8", newline="")
+        assert pacbound.monitor(DRAW, path).fields() == expected
 
 
 @pytest.mark.parametrize("cost", ["1.1", "-0.1", "nan", "", "inf", "x", "1_0"])
@@ -329,6 +506,12 @@ def test_what_is_not_answered_may_have_no_prediction_if_only_answers_are_watched
         ({"alpha": 0.0}, SettingError, "alpha 0.0 is not between 0 and 1"),
         ({"alpha": 1.0}, SettingError, "is not between"),
         ({"alpha": math.nan}, SettingError, "is not between"),
+        ({"alpha": "x"}, SettingError, "alpha must be a number between 0 and 1, not 'x'"),
+        ({"alpha": [0.1]}, SettingError, "alpha must be a number"),
+        ({"append": True}, SettingError, "append continues a state: give the state"),
+        ({"outcomes": {"label": 1, "prediction": 1}}, DataError, "column label must be a list"),
+        ({"outcomes": {"error": "0101"}}, DataError, "column error must be a list"),
+        ({"outcomes": {"error": np.array(1)}}, DataError, "column error must be a list"),
         ({"claims": ["overal"]}, SettingError, "did you mean 'overall'"),
         ({"claims": ["groups"]}, SettingError, "makes no claim of the kind groups"),
         ({"outcomes": [1, 2]}, DataError, "a mapping of columns"),

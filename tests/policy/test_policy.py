@@ -15,7 +15,8 @@ import pacbound
 from pacbound.certificate import format
 from pacbound.certificate.checker import check_file
 from pacbound.errors import PolicyError
-from pacbound.policy import RULES, first_policy, judge, read_policy, summary
+from pacbound.policy import RULES, first_policy, gate, judge, read_policy, summary, unmatched
+from pacbound.policy.judging import UNLIMITED
 from pacbound.policy.rules import PREDICTORS, PRIORS
 
 ROOT = Path(__file__).parents[2]
@@ -24,6 +25,7 @@ ACCEPTED = sorted(VECTORS.glob("accepted-*.json"))
 EVERY = VECTORS / "accepted-fixed-every-claim.json"
 DRAW = VECTORS / "accepted-draw-learned-binomial.json"
 GIBBS = VECTORS / "accepted-gibbs-initialised-exact-per-example-xi.json"
+GIBBS_OF_TEN = VECTORS / "accepted-gibbs-mnist-size.json"  # classes, as DRAW
 CLASSES = VECTORS / "accepted-gibbs-every-claim-per-weights.json"
 ELSEWHERE = VECTORS / "accepted-draw-elsewhere-every-claim.json"
 
@@ -39,12 +41,12 @@ def bounds(path: Path, subject: str, loss: str = "zero-one") -> list[str]:
 
 
 def violations(folder: Path, policy: str, certificate: Path) -> dict[str, str]:
-    """The violated rules and their messages."""
+    """The violated rules and their messages; that no rule limits a bound has a test of its own."""
     path = folder / "policy.yaml"
     path.write_text(policy, encoding="utf-8")
     judged = judge(certificate, check_file(str(certificate)), read_policy(path))
     assert judged.passed == (not judged.violations)
-    return {each.rule: each.message for each in judged.violations}
+    return {each.rule: each.message for each in judged.violations if each.rule != UNLIMITED}
 
 
 WORST_CLASS = max(bounds(CLASSES, "true-class"))
@@ -150,23 +152,24 @@ def test_digests_pin_the_model_the_drawn_network_and_the_data(tmp_path: Path) ->
 
 def test_a_baseline_compares_every_claim(tmp_path: Path) -> None:
     (tmp_path / "released").mkdir()
-    for name, path in (("draw", DRAW), ("every", EVERY), ("gibbs", GIBBS)):
+    for name, path in (("draw", DRAW), ("every", EVERY), ("gibbs", GIBBS_OF_TEN)):
         (tmp_path / "released" / f"{name}.json").write_bytes(path.read_bytes())
     assert violations(tmp_path, "baseline: released/draw.json", DRAW) == {}
-    message = violations(tmp_path, "baseline: released/draw.json", GIBBS)["baseline"]
-    larger = bounds(GIBBS, "all")[0]
+    message = violations(tmp_path, "baseline: released/draw.json", GIBBS_OF_TEN)["baseline"]
+    larger = bounds(GIBBS_OF_TEN, "all")[0]
     assert f"worse than released/draw.json: the bound {larger} of error, all is over" in message
     margin = Decimal(larger) - Decimal(bounds(DRAW, "all")[0])
     text = "baseline: {certificate: released/draw.json, margin: %s}"
-    assert violations(tmp_path, text % margin, GIBBS) == {}
-    assert violations(tmp_path, text % (margin - LESS), GIBBS)
-    missing = violations(tmp_path, "baseline: released/every.json", DRAW)["baseline"]
+    assert violations(tmp_path, text % margin, GIBBS_OF_TEN) == {}
+    assert violations(tmp_path, text % (margin - LESS), GIBBS_OF_TEN)
+    every = "baseline: {certificate: released/every.json, margin: 1}"
+    missing = violations(tmp_path, every, GIBBS)["baseline"]
     assert "it does not make the claim about abstention, all, and" in missing
 
 
 def test_a_larger_delta_than_the_baselines_is_worse(tmp_path: Path) -> None:
-    (tmp_path / "released.json").write_bytes(GIBBS.read_bytes())
-    assert Decimal(record(DRAW)["delta"]) > Decimal(record(GIBBS)["delta"])
+    (tmp_path / "released.json").write_bytes(GIBBS_OF_TEN.read_bytes())
+    assert Decimal(record(DRAW)["delta"]) > Decimal(record(GIBBS_OF_TEN)["delta"])
     found = violations(tmp_path, "baseline: released.json", DRAW)
     assert "its delta 0.035 is over" in found["baseline"]
 
@@ -192,6 +195,67 @@ def test_a_baseline_is_checked_and_its_path_is_that_of_the_policy(
     policy.write_text("baseline: absent.json", encoding="utf-8")
     with pytest.raises(PolicyError, match=r"absent\.json cannot be read"):
         read_policy("deep/policy.yaml")
+
+
+def test_a_baseline_on_other_data_is_no_baseline(tmp_path: Path) -> None:
+    (tmp_path / "released.json").write_bytes(DRAW.read_bytes())
+    other = VECTORS / "accepted-spec-b-gibbs.json"
+    assert record(other)["data"]["classes"] == 2 and record(DRAW)["data"]["classes"] == 10
+    text = "baseline: {certificate: released.json, margin: 1}"
+    found = violations(tmp_path, text, other)
+    assert found == {"baseline": "released.json is for other data: 10 classes, not 2"}
+
+
+# No certificate passes unseen -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("policy", "limited"),
+    [
+        ("max_delta: 1", False),
+        ("min_coverage: 0\nmax_looks: 99\npredictors: [draw]\npriors: [learned]", False),
+        ("files:\n  other.json: {max_risk: 1}", False),
+        ("files:\n  '*.json': {max_risk: 1}", True),
+        ("max_risk: 1", True),
+        ("baseline: {certificate: released.json, margin: 1}", True),
+    ],
+)
+def test_a_certificate_that_no_rule_limits_is_a_violation(
+    policy: str, limited: bool, tmp_path: Path
+) -> None:
+    (tmp_path / "released.json").write_bytes(DRAW.read_bytes())
+    (tmp_path / "policy.yaml").write_text(policy, encoding="utf-8")
+    judged = judge(DRAW, check_file(str(DRAW)), read_policy(tmp_path / "policy.yaml"))
+    assert judged.passed == limited and judged.exit_code == (not limited)
+    if not limited:
+        (violation,) = judged.violations
+        assert violation.rule == UNLIMITED and "max_risk" in violation.message
+
+
+def test_a_new_certificate_meets_the_largest_bounds_of_a_first_policy(tmp_path: Path) -> None:
+    paths = [DRAW, CLASSES]
+    found = {str(path): check_file(str(path)).certificate for path in paths}
+    text = first_policy({p: c for p, c in found.items() if c is not None}, "policy.yaml")
+    (tmp_path / "policy.yaml").write_text(text, encoding="utf-8")
+    most = read_policy(tmp_path / "policy.yaml").rules_for("renamed.json")["max_risk"]
+    largest = max(Decimal(bounds(path, "all")[0]) for path in paths)
+    assert largest <= most <= largest * Decimal("1.1")
+    vacuous = VECTORS / "accepted-vote-tandem-vacuous.json"
+    assert "max_risk" in violations(tmp_path, text, vacuous)
+
+
+def test_patterns_that_match_nothing_are_found(tmp_path: Path) -> None:
+    path = tmp_path / "policy.yaml"
+    path.write_text("files: {a.json: {max_risk: 1}, 'b-*.json': {max_risk: 1}}", encoding="utf-8")
+    policy = read_policy(path)
+    assert unmatched(policy, ["x/a.json", "b-1.json"]) == {}
+    missing = unmatched(policy, [tmp_path / "a.json"])
+    assert list(missing) == ["b-*.json"]
+    assert missing["b-*.json"].endswith("no certificate that was given matches 'b-*.json'")
+    judged = [judge("a.json", check_file(str(DRAW)), policy)]
+    assert summary(policy, judged)["passed"]
+    found = summary(policy, judged, missing)
+    assert not found["passed"] and found["unmatched"] == ["b-*.json"]
 
 
 # Which rules apply ------------------------------------------------------------------------------
@@ -262,6 +326,13 @@ def test_python_has_it_too(tmp_path: Path) -> None:
         ("file:\n  a: 1", "did you mean 'files'?"),
         ("files:\n  '*.json': {max_rsk: 1}", "'*.json': unknown rule 'max_rsk'"),
         ("files:\n  '*.json': {files: 1}", "unknown rule 'files'"),
+        ("max_risk: 1\nfiles: {}", "files must be a mapping of patterns"),
+        ("files: {'': {max_risk: 1}}", "'' is not a pattern"),
+        ("files: {'.': {max_risk: 1}}", "'.' is not a pattern"),
+        ("files: {'/': {max_risk: 1}}", "'/' is not a pattern"),
+        ("max_risk: 1\nfiles:\n  '*.json': {}", "'*.json' must be a mapping of rules"),
+        (f"max_risk: {'[' * 100_000}", "nested too deeply"),
+        ("\n".join(f"{' ' * n}a:" for n in range(1200)), "nested too deeply"),
         ("files: [a]", "files must be a mapping of patterns"),
         ("files:\n  '*.json': 1", "'*.json' must be a mapping of rules"),
         ("max_risk: 5", "max_risk must be a number from 0 to 1, not 5; 5 % is 0.05"),
@@ -321,7 +392,8 @@ def test_certificates_keep_their_first_policy(path: Path, tmp_path: Path) -> Non
     assert (
         violations(tmp_path, text.replace("# model", "model").replace("# data", "data"), path) == {}
     )
-    assert len(violations(tmp_path, text, GIBBS if path != GIBBS else DRAW)) <= 4
+    for_all = read_policy(tmp_path / "policy.yaml").rules
+    assert set(violations(tmp_path, text, GIBBS if path != GIBBS else DRAW)) <= set(for_all)
 
 
 def test_a_first_policy_of_many(tmp_path: Path) -> None:
@@ -343,8 +415,8 @@ def test_names_that_a_pattern_could_misread(tmp_path: Path) -> None:
         text = first_policy({f"x/{name}": certificate}, "policy.yaml")
         (tmp_path / "policy.yaml").write_text(text, encoding="utf-8")
         policy = read_policy(tmp_path / "policy.yaml")
-        assert "max_risk" in policy.rules_for(name)
-        assert "max_risk" not in policy.rules_for("a1x.json")
+        assert policy.rules_for(name).items() >= next(iter(policy.files.values())).items()
+        assert not unmatched(policy, [name]) and unmatched(policy, ["a1x.json"])
     with pytest.raises(PolicyError, match="rename the file"):
         first_policy({'a"b.json': certificate}, "policy.yaml")
     with pytest.raises(PolicyError, match="two certificates are named"):
@@ -368,8 +440,32 @@ def test_the_gate_needs_the_standard_library_alone(tmp_path: Path) -> None:
     assert run(str(DRAW)).returncode == 0
     assert run(str(DRAW), "--max-risk", "0.001").returncode == 1
     assert run(str(DRAW), "--max-risk", "5").returncode == 2
+    for limit in ("nan", "inf", "-1"):
+        done = run(str(DRAW), f"--max-risk={limit}")
+        assert done.returncode == 2 and "must be in [0, 1]" in done.stderr
     assert run(str(DRAW), "--checkpoint", strict).returncode == 1
+    (tmp_path / "two.yaml").write_text(
+        f"max_risk: 1\nfiles: {{{DRAW.name}: {{max_risk: 1}}, absent.json: {{max_risk: 1}}}}",
+        encoding="utf-8",
+    )
+    done = run("--policy", str(tmp_path / "two.yaml"), str(DRAW))
+    assert done.returncode == 1 and "matches 'absent.json'" in done.stdout.splitlines()[1]
+    assert run("--partial", "--policy", str(tmp_path / "two.yaml"), str(DRAW)).returncode == 0
     (tmp_path / "bad.yaml").write_text("max_rsk: 1", encoding="utf-8")
     done = run("--policy", str(tmp_path / "bad.yaml"), str(DRAW))
     assert done.returncode == 2 and "did you mean 'max_risk'" in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+def test_the_gate_compares_no_tensors(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    tensors = tmp_path / "net.pt"
+    tensors.write_bytes(b"PK" + bytes(100))
+    assert gate.main([str(DRAW), "--checkpoint", str(tensors)]) == 2
+    said = capsys.readouterr()
+    assert said.out == "" and "needs `pacbound verify --checkpoint`" in said.err
+    assert "rule `model`" in said.err and said.err.count("\n") == 1
+    # A predictor whose digest is that of a file's bytes is compared, whatever the file is.
+    files = [p for p in ACCEPTED if record(p)["model"].get("source") in ("estimator", "onnx")]
+    assert files
+    assert gate.main([str(files[0]), "--checkpoint", str(tensors)]) == 1
+    assert "it is for another file" in capsys.readouterr().out

@@ -13,7 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from pacbound.bounds.sequential import (
+from pacbound.monitoring import process
+from pacbound.monitoring.process import Path
+from pacbound.monitoring.sequential import (
     SCALE,
     Counts,
     fractions,
@@ -22,8 +24,6 @@ from pacbound.bounds.sequential import (
     log_needed,
     lower_limit,
 )
-from pacbound.monitoring import process
-from pacbound.monitoring.process import Path
 
 BOUNDS = (0.0003, 0.014, 0.05, 0.12, 0.5, 0.9)
 

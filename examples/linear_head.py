@@ -1,6 +1,6 @@
 """The test error of a plain linear head on features, to see what an extractor is worth.
 
-    python benchmarks/linear_head.py cifar-10-lite2.npz
+    python examples/linear_head.py cifar-10-lite2.npz
 
 Columns are scaled by the test inputs, which no certificate counts. Nothing is certified here.
 """
