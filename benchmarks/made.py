@@ -79,7 +79,7 @@ def training_step(
 ) -> Work:
     """A step that minimises the quadratic bound of such an MLP on one batch."""
     network, center = stochastic_mlp(hidden, family)
-    variance = PriorVariance(network, center, "layer", "profiled", [0.05], Tail(10_000, 0.005))
+    variance = PriorVariance(network, center, "layer", "profiled", Tail(10_000, 0.005))
     objective = objective_named("quadratic", M, 0.025)
     optimizer = torch.optim.Adam(network.parameters(), fused=True)
     source = TrainingNoise(derive("benchmark"))

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 
+import pacbound
 from pacbound.errors import PacboundError
 from pacbound.networks.blocks import sizes_of
 from pacbound.networks.initializers import prior_center
@@ -174,3 +177,31 @@ def test_blocks_that_do_not_fit(case: str) -> None:
     blocks, words = WRONG[case]
     with pytest.raises(PacboundError, match=words):
         sizes_of(dense(), blocks)
+
+
+@pytest.mark.parametrize("posterior", ["diag", "k-linear", "k-nonlinear"])
+def test_a_certificate_pays_for_its_blocks(posterior: str, tmp_path: Path) -> None:
+    generator = np.random.default_rng(0)
+    x = generator.normal(size=(200, 4)).astype(np.float32)
+    data = x, (x[:, 0] > 0).astype(np.int64)
+    settings = {"blocks": [[1, 2, 3]], "later_bias": -4, "linear_epochs": 0, "flow_hidden": [4]}
+    module = nn.Sequential(nn.Linear(4, 5), nn.ReLU(), nn.Linear(5, 2))
+    net = pacbound.stochastic(module, posterior, settings=settings)
+    net.fit(data, epochs=2, batch=50, progress=False)
+    plain = pacbound.stochastic(module, posterior, settings={"linear_epochs": 0})
+    plain.fit(data, epochs=1, batch=50, progress=False)
+    certificates = [each.certify(data, predictor="draw") for each in (net, plain)]
+    (cut, whole) = certificates
+    assert cut.prior.choices is not None and cut.prior.variances is not None
+    (entry,) = cut.prior.choices.blocks
+    assert (entry.layer, entry.sizes) == (1, (2, 3))
+    assert [place.name for place in cut.prior.variances] == ["0[1,1]", "0[2,1]", "2[1,1]", "2[1,2]"]
+    assert [place.parameters for place in cut.prior.variances] == [10, 15, 6, 6]
+    assert cut.bound.code > whole.bound.code  # four variances and a choice off the defaults
+    cut.save(tmp_path / "c.json")
+    assert pacbound.verify(tmp_path / "c.json").accepted
+    network = net.draw(data)
+    assert cut.overall.errors == int((network(x).argmax(1).numpy() != data[1]).sum())
+    net.save(tmp_path / "net.pt")
+    again = pacbound.load(tmp_path / "net.pt", module).certify(data, predictor="draw")
+    assert again.overall.bound == cut.overall.bound

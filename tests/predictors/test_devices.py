@@ -72,7 +72,7 @@ def test_outputs_and_kl_are_those_of_the_cpu(family: str, device: str) -> None:
     def figures(network: StochasticNetwork, where: torch.device) -> list[Tensor]:
         source = TrainingNoise(derive("devices"), where)
         outputs = network(inputs.to(where), source, 2)
-        variance = PriorVariance(network, moved(center, where), "layer", "profiled", [0.2], None)
+        variance = PriorVariance(network, moved(center, where), "layer", "profiled", None)
         kl, union = variance()
         gradients = torch.autograd.grad(
             outputs.square().mean() + kl, list(network.parameters()), allow_unused=True
@@ -185,7 +185,7 @@ def test_nothing_of_a_pass_is_left_on_the_cpu(family: str) -> None:
     total = network(torch.empty(6, 3, 32, 32, device="meta"), source, 3).sum()
     for grouping in ("layer", "network"):
         # Prior variances that are chosen have a price, which reads their values.
-        variance = PriorVariance(network, there, grouping, "fixed", [0.2], None)
+        variance = PriorVariance(network, there, grouping, "fixed", None)
         total = total + sum(variance()) + sum(variance.second_moments())
     assert total.is_meta
 

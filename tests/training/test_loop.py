@@ -143,7 +143,7 @@ def test_profiled_variance_is_the_best_one(
         for parameter in problem.network.parameters():
             parameter.add_(0.05 * torch.randn_like(parameter))
     variance = PriorVariance(
-        problem.network, problem.center, "layer", "profiled", [0.05], Tail(100, 0.01)
+        problem.network, problem.center, "layer", "profiled", Tail(100, 0.01)
     ).double()
     kl = variance()[0].item()
     moments = [t.item() for t in variance.second_moments()]
@@ -178,9 +178,7 @@ def test_a_trained_variance_starts_with_the_mean_square_of_the_scales(
     from pacbound.training.problem import build_for
 
     problem = build_for(change(tiny_settings, initial_scale=tuple(scales)), tiny_data)
-    variance = PriorVariance(
-        problem.network, problem.center, grouping, "trained", scales, Tail(100, 0.01)
-    )
+    variance = PriorVariance(problem.network, problem.center, grouping, "trained", Tail(100, 0.01))
     assert variance.log_variance is not None
     assert variance.log_variance.exp().tolist() == pytest.approx(starts, rel=1e-5)
 

@@ -88,7 +88,7 @@ def test_the_kl_to_a_fixed_prior_is_the_one_of_torch(variance: float, center: st
     prior = prior_center(module, center, 0)
     mean = prior_center(module, "fan-in-uniform", 1)
     network = StochasticNetwork(module, mean, posterior_named("diag"), [0.2, 0.03])
-    kl, union = PriorVariance(network, prior, "network", "fixed", [0.2], None, (variance,))()
+    kl, union = PriorVariance(network, prior, "network", "fixed", None, (variance,))()
     expected = torch.zeros(())
     for scale, layer in zip((0.2, 0.03), ("1", "3"), strict=True):
         for leaf in ("weight", "bias"):
@@ -108,7 +108,7 @@ def test_a_point_is_the_plain_network_with_weight_decay() -> None:
     mean = prior_center(module, "he-normal", 0)
     zero = prior_center(module, "zeros", 0)
     network = StochasticNetwork(module, mean, posterior_named("point"), [0.1])
-    variance = PriorVariance(network, zero, "network", "fixed", [0.1], None, (0.5,))
+    variance = PriorVariance(network, zero, "network", "fixed", None, (0.5,))
     inputs = torch.randn(6, 1, 4, 4)
     noisy = network(inputs, TrainingNoise(derive("test")))
     torch.testing.assert_close(noisy, torch.func.functional_call(module, mean, (inputs,)))
