@@ -239,7 +239,7 @@ def _fix_norms(
 ) -> None:
     """Replace batch normalisation by an affine map, if the centre has its statistics."""
     for name, layer in list(module.named_modules()):
-        if isinstance(layer, _BatchNorm) and f"{name}.running_mean" in center:  # exact types
+        if isinstance(layer, _BatchNorm) and f"{name}.running_mean" in center:
             leaves = ("running_mean", "running_var", "weight", "bias")
             values = {
                 leaf: center[f"{name}.{leaf}"] for leaf in leaves if f"{name}.{leaf}" in center

@@ -5,14 +5,21 @@ The rule, fixed before anything is sampled or counted:
 - A sampled KL takes a seventh of δ, once.
 - Of the rest, the first claim gets a half and the others share the other half evenly; a single
   claim gets all of it.
+- Which true classes and groups occur is known only from the sample. So each of these two families
+  has a share that does not depend on it, and divides it evenly among those that occur: true classes
+  have the share of all declared classes, groups have half of what the first claim leaves.
 - A sampled predictor spends 2/7 of a claim's part on its Monte Carlo limit (1/6 with a sampled KL).
 
 So δ = 0.035 is 0.025 + 0.01, or 0.025 + 0.005 + 0.005. Parts are rounded down to 3 digits, and the
 remainder goes to the first claim: all shares are decimals that add up to δ exactly.
+
+Why: given the labels and the groups, the examples of a class or group are independent draws, so
+shares inside a family may depend on which ones occur. The share of any other claim may not.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Context, Decimal, InvalidOperation, localcontext
 
@@ -58,19 +65,21 @@ def parse_delta(text: str) -> Decimal:
     return delta
 
 
-def divide(delta: Decimal, claims: int, sampled: bool, sampled_kl: bool) -> Shares:
-    """The shares for a number of claims, by the rule above.
+def divide(
+    delta: Decimal, subjects: Sequence[str], classes: int, sampled: bool, sampled_kl: bool
+) -> Shares:
+    """The shares of the claims, by the rule above.
 
     Arguments:
+        subjects: The subject of each claim.
+        classes: The number of declared classes.
         sampled: Whether the empirical risks are Monte Carlo estimates.
         sampled_kl: Whether the KL is a Monte Carlo estimate too.
     """
     with localcontext() as context:
         context.prec = 60
         kl = _digits(delta / 7) if sampled_kl else None
-        rest = delta - (kl or 0)
-        other = _digits(rest / 2 / (claims - 1)) if claims > 1 else Decimal(0)
-        parts = [rest - other * (claims - 1)] + [other] * (claims - 1)
+        parts = _parts(delta - (kl or 0), subjects, classes)
         if not sampled:
             return Shares(tuple(ClaimShare(part, None) for part in parts), kl)
         shares = []
@@ -78,6 +87,36 @@ def divide(delta: Decimal, claims: int, sampled: bool, sampled_kl: bool) -> Shar
             risk = _digits(part / 6 if sampled_kl else 2 * part / 7)
             shares.append(ClaimShare(part - risk, risk))
         return Shares(tuple(shares), kl)
+
+
+def _parts(total: Decimal, subjects: Sequence[str], classes: int) -> list[Decimal]:
+    """The parts of the claims, which add up to the total."""
+    by_class, by_group = subjects.count("true-class"), subjects.count("group")
+    plain = len(subjects) - by_class - by_group
+    if plain == len(subjects) == 1:
+        return [total]
+    left = _digits(total / 2) if plain else total  # what the first claim leaves
+    others = max(plain - 1, 0) + (classes if by_class else 0)
+    of_groups = (_digits(left / 2) if others else left) if by_group else Decimal(0)
+    each = _digits((left - of_groups) / others) if others else Decimal(0)
+    of_classes = each * classes if by_class else Decimal(0)
+    if not plain and by_class:
+        of_classes = total - of_groups
+    parts = {
+        "group": _evenly(of_groups, by_group),
+        "true-class": _evenly(of_classes, by_class),
+        "": [total - of_groups - of_classes - each * (plain - 1)] + [each] * (plain - 1),
+    }
+    queues = {name: iter(listed) for name, listed in parts.items()}
+    return [next(queues.get(subject, queues[""])) for subject in subjects]
+
+
+def _evenly(total: Decimal, count: int) -> list[Decimal]:
+    """Even parts; the remainder of rounding goes to the first."""
+    if not count:
+        return []
+    each = _digits(total / count)
+    return [total - each * (count - 1)] + [each] * (count - 1)
 
 
 def _digits(x: Decimal) -> Decimal:

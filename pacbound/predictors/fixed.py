@@ -183,7 +183,9 @@ def fixed_certificate(
         sha256 = example_costs_digest(digests, costs.decimals)
         wanted = replace(wanted, example_costs=replace(costs, sha256=sha256))
     claims = asked(wanted, truth, classes, groups)
-    shares = divide(delta, len(claims), sampled=False, sampled_kl=False)
+    shares = divide(
+        delta, [each.subject for each in claims], classes, sampled=False, sampled_kl=False
+    )
     return conclude(
         FIXED,
         delta,

@@ -209,7 +209,11 @@ def issue(
         test=test if predictor.held_out else None,
         claims=tuple(claims),
         shares=divide(
-            request.delta, len(claims), predictor.sampled, predictor.sampled and not gaussian
+            request.delta,
+            [each.subject for each in claims],
+            data.classes,
+            predictor.sampled,
+            predictor.sampled and not gaussian,
         ),
         certificates=factor,
         seed=seed_of(checkpoint, problem, data),

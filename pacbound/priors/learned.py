@@ -19,7 +19,16 @@ if TYPE_CHECKING:
 __all__ = ["LEARNED", "LearnedPrior", "prior_settings"]
 
 OF_THE_NETWORK = {"network", "hidden", "initializer", "input_scale", "smoothing", "alignment"}
-OF_THE_VALUES = ("origin", "prior_weights", "prior_data", "frozen", "fresh", "constants")
+OF_THE_VALUES = (
+    "origin",
+    "prior_weights",
+    "prior_data",
+    "frozen",
+    "fresh",
+    "constants",
+    "blocks",
+    "later_bias",
+)
 OF_THE_PRIOR = OF_THE_NETWORK | {"structure", "hidden_bias", "variance_groups", "split_seed"}
 
 

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from pacbound.data import Dataset, load
 from pacbound.data.dataset import as_floats
 from pacbound.data.digests import example_digests
-from pacbound.errors import DataError, FileError, SettingError
+from pacbound.errors import CheckpointError, DataError, FileError, SettingError
 from pacbound.priors.from_elsewhere import elsewhere_prior
 from pacbound.priors.stored import StoredPrior
 from pacbound.recipes import Settings
@@ -22,7 +22,7 @@ from pacbound.training.networks import network_inputs, plain_network
 from pacbound.training.spread import fitted_variances
 from pacbound.training.tensor_file import read_tensors
 
-__all__ = ["ensure_unseen", "given_prior", "read_weights"]
+__all__ = ["ensure_unseen", "given_prior", "read_weights", "refuse_other_weights"]
 
 
 def given_prior(
@@ -36,10 +36,7 @@ def given_prior(
     If the settings name other examples, the variances are fitted on them. They must not be among
     the counted examples.
     """
-    plain = plain_network(settings, data.input_shape, data.classes, module)
-    if weights is None and module is None:
-        raise SettingError("give the weights of the prior from elsewhere: --prior-weights FILE")
-    prior = elsewhere_prior(settings, plain, plain.state_dict() if weights is None else weights)
+    plain, prior = _center(settings, data, module, weights)
     if not settings.prior_data:
         return prior
     other = load(settings.prior_data, label=settings.label)
@@ -54,6 +51,36 @@ def given_prior(
     examples = network_inputs(settings, other.train_inputs), labels
     variances = fitted_variances(settings, plain, prior.center, examples, module is not None)
     return replace(prior, variances=variances)
+
+
+def _center(
+    settings: Settings,
+    data: Dataset,
+    module: nn.Module | None,
+    weights: Mapping[str, Tensor] | None,
+) -> tuple[nn.Module, StoredPrior]:
+    """The plain network, and the prior before its variances are fitted."""
+    plain = plain_network(settings, data.input_shape, data.classes, module)
+    if weights is None and module is None:
+        raise SettingError("give the weights of the prior from elsewhere: --prior-weights FILE")
+    state = plain.state_dict() if weights is None else weights
+    return plain, elsewhere_prior(settings, plain, state)
+
+
+def refuse_other_weights(
+    prior: StoredPrior,
+    settings: Settings,
+    data: Dataset,
+    module: nn.Module | None,
+    weights: Mapping[str, Tensor],
+) -> None:
+    """Refuse to go on with other weights than those that training began with."""
+    _, now = _center(settings, data, module, weights)
+    if prior.sha256 != now.sha256:
+        raise CheckpointError(
+            "the prior's weights are others than when training began: their digest begins "
+            f"{now.sha256[:12]}, not {prior.sha256[:12]}"
+        )
 
 
 def _digests(data: Dataset) -> NDArray[np.uint8]:

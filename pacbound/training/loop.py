@@ -37,7 +37,7 @@ from pacbound.training.averaging import PolyakAverage
 from pacbound.training.batch_objective import BatchObjective
 from pacbound.training.checkpoints import Checkpoint, described, restore_posterior, stored
 from pacbound.training.descent import Descent, Evaluated, OptimizerFactory, Step, Totals
-from pacbound.training.given_prior import ensure_unseen, given_prior
+from pacbound.training.given_prior import ensure_unseen, given_prior, refuse_other_weights
 from pacbound.training.learned_prior import learn_prior, prior_path
 from pacbound.training.log import EpochRecord, TrainingLog, log_path
 from pacbound.training.networks import network_inputs, with_structure
@@ -108,7 +108,7 @@ def train(
     if prior is None and kind_of(settings).keeps_values:
         prior = given_prior(settings, data, module, weights)
     elif prior is not None and weights is not None and kind_of(settings).keeps_values:
-        _refuse_other_weights(prior, given_prior(settings, data, module, weights))
+        refuse_other_weights(prior, settings, data, module, weights)
     ensure_unseen(prior, data)
     run = _Run(settings, data, split, prior, module, ranks, arithmetic, optimizer)
     first = 1
@@ -169,14 +169,6 @@ def _refuse_another_prior(settings: Settings, start: Checkpoint) -> None:
         raise SettingError(
             f"the prior was already made with other settings ({differing}): "
             "make another stochastic module"
-        )
-
-
-def _refuse_other_weights(prior: StoredPrior, now: StoredPrior) -> None:
-    if prior.sha256 != now.sha256:
-        raise CheckpointError(
-            "the prior's weights are others than when training began: their digest begins "
-            f"{now.sha256[:12]}, not {prior.sha256[:12]}"
         )
 
 

@@ -205,3 +205,15 @@ def test_a_certificate_pays_for_its_blocks(posterior: str, tmp_path: Path) -> No
     net.save(tmp_path / "net.pt")
     again = pacbound.load(tmp_path / "net.pt", module).certify(data, predictor="draw")
     assert again.overall.bound == cut.overall.bound
+
+
+def test_a_wide_layer_of_many_blocks_is_read_again(tmp_path: Path) -> None:
+    """Its maps have far fewer numbers than those of the whole layer would have."""
+    x = np.random.default_rng(0).normal(size=(40, 4)).astype(np.float32)
+    data = x, (x[:, 0] > 0).astype(np.int64)
+    module = nn.Sequential(nn.Linear(4, 2000), nn.ReLU(), nn.Linear(2000, 2))
+    settings = {"blocks": [[1, *[200] * 10]]}
+    net = pacbound.stochastic(module, "k-linear", settings=settings)
+    net.fit(data, epochs=1, batch=40, progress=False, checkpoint=tmp_path / "net.pt")
+    again = pacbound.load(tmp_path / "net.pt", module)
+    torch.testing.assert_close(again.mean(x), net.mean(x))

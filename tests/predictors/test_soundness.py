@@ -24,7 +24,7 @@ from pacbound.data import Dataset
 from pacbound.errors import PacboundError
 from pacbound.networks.alignment import deskew
 from pacbound.networks.input_map import map_inputs
-from pacbound.predictors.budget import divide, parse_delta
+from pacbound.predictors.budget import ClaimShare, divide, parse_delta
 from pacbound.predictors.chunks import Sampler
 from pacbound.predictors.divergence import exact_primitives
 from pacbound.predictors.evidence import exact_kl
@@ -378,7 +378,7 @@ def test_the_number_of_classes_must_fit(trained: tuple[Path, Settings, Dataset])
 def test_the_budget_adds_up(text: str, claims: int) -> None:
     delta = parse_delta(text)
     for sampled, sampled_kl in ((True, False), (True, True), (False, False)):
-        shares = divide(delta, claims, sampled, sampled_kl)
+        shares = divide(delta, ["all"] * claims, 3, sampled, sampled_kl)
         assert shares.total == delta
         assert (shares.kl is not None) == sampled_kl
         parts = [shares.kl] if shares.kl is not None else []
@@ -393,10 +393,27 @@ def test_the_budget_adds_up(text: str, claims: int) -> None:
 
 
 def test_the_default_budget_is_the_papers() -> None:
-    exact, sampled = (divide(DELTA, 1, True, kl) for kl in (False, True))
+    exact, sampled = (divide(DELTA, ["all"], 3, True, kl) for kl in (False, True))
     assert [float(x) for x in dataclasses.astuple(exact.claims[0])] == [0.025, 0.01]
     assert [float(x) for x in dataclasses.astuple(sampled.claims[0])] == [0.025, 0.005]
     assert float(sampled.kl or 0) == 0.005
+
+
+PLAIN = ["all", "all", "answered"]
+
+
+@pytest.mark.parametrize("plain", [0, 1, 3])
+def test_shares_over_all_inputs_do_not_depend_on_what_occurs(plain: int) -> None:
+    """How many true classes and groups occur is known only from the counted sample."""
+    found: dict[bool, set[tuple[ClaimShare, ...]]] = {False: set(), True: set()}
+    for classes in (1, 2, 9, 10):
+        for groups in (0, 1, 7):
+            subjects = [*PLAIN[:plain], *["true-class"] * classes, *["group"] * groups]
+            shares = divide(DELTA, subjects, 10, sampled=False, sampled_kl=False)
+            assert shares.total == DELTA
+            assert min(share.delta for share in shares.claims) > 0
+            found[groups > 0].add(shares.claims[:plain])
+    assert all(len(each) == 1 for each in found.values())
 
 
 @pytest.mark.parametrize("text", ["0", "1", "0.5", "-0.1", "1.5", "nan", "inf", "x", "", "1e-400"])
