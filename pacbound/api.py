@@ -581,7 +581,7 @@ class StochasticModule(nn.Module):
         seen = _mapped(self.settings, inputs).to(where.device)
         if seen.is_floating_point():
             seen = seen.to(where.dtype)
-        if self._module[0] is not None and not self._observed:
+        if network_named(self.settings.network).is_observed and not self._observed:
             few = seen[:FEW]
             network.observe(few if len(few) > 1 else torch.cat([few, few]))
             self._observed = True

@@ -49,6 +49,12 @@ RECIPES = (
     "mlp-600x2",
     "vi-lenet-5",
     "vi-lenet-5-cifar5",
+    "lenet-5-blocks",
+    "mlp-600-blocks",
+    "mlp-600x2-blocks",
+    "cifar-10-resnet-learned",
+    "fashion-resnet-learned",
+    "mnist-resnet-learned",
 )
 NETWORKS = ("lenet", "mlp", "module", "resnet", "vgg")
 INITIALIZERS = ("fan-in-uniform", "he-normal", "orthogonal", "xavier-uniform", "zeros")
@@ -102,6 +108,20 @@ _INITIALISED: Mapping[str, tuple[str, str, str, str, str, str, tuple[int, ...]]]
     "mlp-30-deskewed": ("mlp", "fan-in-uniform", "1.5", "1", "deskew", "0", (30,)),
     "mlp-600": ("mlp", "fan-in-uniform", "1.5", "1", "none", "-4", (600,)),
     "mlp-600x2": ("mlp", "he-normal", "1.5", "1", "none", "-4", (600, 600)),
+    "lenet-5-blocks": ("lenet", "fan-in-uniform", "2", "0", "none", "0", (20, 50, 500)),
+    "mlp-600-blocks": ("mlp", "fan-in-uniform", "1.5", "1", "none", "0", (600,)),
+    "mlp-600x2-blocks": ("mlp", "fan-in-uniform", "1.5", "1", "none", "0", (600, 600)),
+}
+# Of the recipes that have blocks: the bias of later ones, and the layers with their sizes.
+_BLOCKS: Mapping[str, tuple[str, tuple[tuple[int, tuple[int, ...]], ...]]] = {
+    "lenet-5-blocks": ("-2", ((1, (8, 12)), (2, (16, 34)), (3, (20, 480)))),
+    "mlp-600-blocks": ("-4", ((1, (30, 570)),)),
+    "mlp-600x2-blocks": ("-4", ((1, (30, 570)), (2, (30, 570)))),
+}
+_FRACTIONS = {
+    "fashion-lenet-learned": "0.7",
+    "cifar-10-resnet-learned": "0.8",
+    "fashion-resnet-learned": "0.7",
 }
 
 
@@ -114,11 +134,12 @@ def _initialised(recipe: str) -> dict[str, Any] | None:
     names = ("network", "initializer", "input_scale", "smoothing", "alignment", "hidden_bias")
     *words, widths = _INITIALISED[recipe]
     named = dict(zip(names, words, strict=True))
-    return {**_COMMON, **named, "later_bias": "0", "widths": widths}
+    later_bias, blocks = _BLOCKS.get(recipe, ("0", ()))
+    return {**_COMMON, **named, "later_bias": later_bias, "widths": widths, "blocks": blocks}
 
 
 def _learned(recipe: str) -> dict[str, Any]:
-    fraction = "0.7" if recipe == "fashion-lenet-learned" else "0.5"
+    fraction = _FRACTIONS.get(recipe, "0.5")
     return {**_COMMON, "prior_fraction": fraction, "split_seed": 0}
 
 

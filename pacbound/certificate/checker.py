@@ -526,7 +526,9 @@ def cost(k: int) -> Interval:
 RECIPES = (
     *("table", "module", "fashion-lenet-learned", "lenet-5", "lenet-5-learned", "lenet-small"),
     *("lenet-small-deskewed", "mlp-30", "mlp-30-deskewed", "mlp-600", "mlp-600-learned"),
-    *("mlp-600x2", "vi-lenet-5", "vi-lenet-5-cifar5"),
+    *("mlp-600x2", "vi-lenet-5", "vi-lenet-5-cifar5", "lenet-5-blocks", "mlp-600-blocks"),
+    *("mlp-600x2-blocks", "cifar-10-resnet-learned", "fashion-resnet-learned"),
+    *("mnist-resnet-learned",),
 )
 NETWORKS = ("lenet", "mlp", "module", "resnet", "vgg")
 INITIALIZERS = ("fan-in-uniform", "he-normal", "orthogonal", "xavier-uniform", "zeros")
@@ -538,7 +540,8 @@ PRIOR_FRACTIONS = ("0.1", "0.2", "0.3", "0.4", "0.5", "0.6", "0.7", "0.8", "0.9"
 VARIANCE_GROUPS = ("layer", "network")
 
 # Of an initialised prior. Network, initializer, input_scale, smoothing, alignment, hidden_bias and
-# widths of each recipe; the other entries of the tuple are the same for all.
+# widths of each recipe; the other entries of the tuple are the same for all, but for later_bias and
+# blocks of recipes that have blocks.
 _INITIALISED_DEFAULTS: dict[str, tuple[str, str, str, str, str, str, list[int]]] = {
     "table": ("mlp", "zeros", "1", "0", "none", "0", []),
     "module": ("module", "fan-in-uniform", "1", "0", "none", "0", []),
@@ -549,6 +552,19 @@ _INITIALISED_DEFAULTS: dict[str, tuple[str, str, str, str, str, str, list[int]]]
     "mlp-30-deskewed": ("mlp", "fan-in-uniform", "1.5", "1", "deskew", "0", [30]),
     "mlp-600": ("mlp", "fan-in-uniform", "1.5", "1", "none", "-4", [600]),
     "mlp-600x2": ("mlp", "he-normal", "1.5", "1", "none", "-4", [600, 600]),
+    "lenet-5-blocks": ("lenet", "fan-in-uniform", "2", "0", "none", "0", [20, 50, 500]),
+    "mlp-600-blocks": ("mlp", "fan-in-uniform", "1.5", "1", "none", "0", [600]),
+    "mlp-600x2-blocks": ("mlp", "fan-in-uniform", "1.5", "1", "none", "0", [600, 600]),
+}
+_DEFAULT_BLOCKS: dict[str, tuple[str, list[tuple[int, list[int]]]]] = {
+    "lenet-5-blocks": ("-2", [(1, [8, 12]), (2, [16, 34]), (3, [20, 480])]),
+    "mlp-600-blocks": ("-4", [(1, [30, 570])]),
+    "mlp-600x2-blocks": ("-4", [(1, [30, 570]), (2, [30, 570])]),
+}
+_DEFAULT_FRACTIONS = {
+    "fashion-lenet-learned": "0.7",
+    "cifar-10-resnet-learned": "0.8",
+    "fashion-resnet-learned": "0.7",
 }
 
 
@@ -556,7 +572,7 @@ def default_choices(kind: str, recipe: str) -> dict[str, Any] | None:
     """The default tuple of a recipe for this kind of prior (A.10), or None if it has none."""
     everywhere: dict[str, Any] = {"seed": 0, "variance_groups": "layer", "blocks": []}
     if kind == "learned":
-        fraction = "0.7" if recipe == "fashion-lenet-learned" else "0.5"
+        fraction = _DEFAULT_FRACTIONS.get(recipe, "0.5")
         return everywhere | {"prior_fraction": fraction, "split_seed": 0}
     if kind == "elsewhere":
         return everywhere | {"initializer": "zeros" if recipe == "table" else "fan-in-uniform"}
@@ -564,7 +580,9 @@ def default_choices(kind: str, recipe: str) -> dict[str, Any] | None:
         return None
     names = ("network", "initializer", "input_scale", "smoothing", "alignment", "hidden_bias")
     values = zip((*names, "widths"), _INITIALISED_DEFAULTS[recipe], strict=True)
-    return everywhere | dict(values) | {"later_bias": "0"}
+    later_bias, cut = _DEFAULT_BLOCKS.get(recipe, ("0", []))
+    blocks = [{"layer": layer, "sizes": sizes} for layer, sizes in cut]
+    return everywhere | dict(values) | {"later_bias": later_bias, "blocks": blocks}
 
 
 # ==================================================================================================

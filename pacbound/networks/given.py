@@ -11,4 +11,4 @@ def _flaw(hidden: tuple[int, ...]) -> str | None:
     return "is not for a module of your own, which has its own layers" if hidden else None
 
 
-GIVEN = Network("module", build=None, flaw=_flaw)
+GIVEN = Network("module", build=None, flaw=_flaw, is_observed=True)

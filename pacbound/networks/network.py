@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
-    from torch import nn
+    from torch import Tensor, nn
 
 __all__ = ["Builder", "Network"]
 
-# Called with the input shape, the setting `hidden`, the number of classes and, if the network
-# supports it, whether to use batch normalisation.
+# Called with the input shape, the setting `hidden`, the number of classes and, by name, what the
+# network supports: `batch_norm`, `mirrors`.
 Builder: TypeAlias = "Callable[..., nn.Module]"
 
 
@@ -24,12 +24,22 @@ class Network:
         build: The factory; None for a module that the user gives.
         flaw: Says what is wrong with the setting `hidden`, if anything.
         allows_batch_norm: Whether it supports batch normalisation.
+        can_mirror: Whether it can average over images and their mirror images. It does so if the
+            prior was trained on mirrored images.
+        learns_statistics: Whether it has statistics of the data, so that its prior must be learned
+            or from elsewhere.
+        is_observed: Whether its use of its layers must be observed: it may use some twice.
+        start: Sets weights from the prior's own examples, before the prior is trained.
     """
 
     name: str
     build: Builder | None
     flaw: Callable[[tuple[int, ...]], str | None] = lambda hidden: None
     allows_batch_norm: bool = False
+    can_mirror: bool = False
+    learns_statistics: bool = False
+    is_observed: bool = False
+    start: Callable[[nn.Module, Tensor], None] | None = None
 
     @property
     def is_given(self) -> bool:

@@ -7,6 +7,7 @@ from pacbound.networks.given import GIVEN
 from pacbound.networks.lenet import LENET
 from pacbound.networks.mlp import MLP
 from pacbound.networks.network import Network
+from pacbound.networks.resnet import RESNET
 from pacbound.networks.vgg import VGG
 
 __all__ = ["NETWORKS", "network_named", "register"]
@@ -28,5 +29,6 @@ def network_named(name: str) -> Network:
 
 register(MLP)
 register(LENET)
+register(RESNET)
 register(VGG)
 register(GIVEN)

@@ -36,6 +36,7 @@ from pacbound.data.copies import refuse_copies
 from pacbound.data.digests import groups_digest
 from pacbound.errors import CheckpointError, SettingError, unknown_name
 from pacbound.networks.digests import tensors_digest
+from pacbound.networks.registry import network_named
 from pacbound.networks.values import buffers_of, matching, values_of
 from pacbound.posteriors import posterior_kind
 from pacbound.predictors import PREDICTORS
@@ -401,7 +402,7 @@ def posterior_of(
             f"{data.name} has {data.classes} and {data.input_shape}"
         )
     problem = restored(checkpoint, module)
-    if module is not None:
+    if network_named(checkpoint.settings.network).is_observed:
         observe(problem, checkpoint.settings, data)
     return problem
 

@@ -59,8 +59,9 @@ def _below_one(value: Any) -> bool:
     return _between(0, 1)(value) and value < 1
 
 
+SCHEDULES = ("cosine", "constant", "one-cycle")
 LONGEST_ORIGIN = 200  # characters, as in a certificate
-AUGMENTATIONS = ("none", "flip", "flip-crop", "distort")
+AUGMENTATIONS = ("none", "flip", "flip-crop", "flip-shift", "distort")
 
 
 def _augmentation(value: Any) -> bool:
@@ -114,10 +115,13 @@ class Settings:
     prior_epochs: int = 20
     prior_batch: int = 100
     prior_learning_rate: float = 0.001
+    prior_schedule: str = "cosine"
     prior_weight_decay: float = 0.0
     prior_dropout: float = 0.0  # for hidden dense units
     prior_augmentation: str = "none"
     prior_averaging: float = 0.0
+    prior_smoothing: float = 0.0  # the share of each label that is spread over all classes
+    prior_products: str = "float32"  # of matrices and convolutions, in training the prior
     prior_tolerance: float = 0.001  # the risk that the prior's noise may add on that part
     prior_validation: float = 0.0  # the share of that part held out from training the prior
     # blocks of units, each with a prior variance of its own
@@ -184,6 +188,11 @@ class Settings:
         if self.batch_norm and not network.allows_batch_norm:
             names = [name for name, other in NETWORKS.items() if other.allows_batch_norm]
             raise SettingError(f"setting batch_norm is for {' or '.join(names)}")
+        if network.learns_statistics and not self.prior_fraction and not self.origin:
+            raise SettingError(
+                f"network {self.network} has statistics of the data (batch normalisation): give it "
+                "a learned prior or one from elsewhere"
+            )
         if flaw := network.flaw(self.hidden):
             raise SettingError(f"setting hidden {flaw}")
         if not network.is_given and (self.model or self.structure):
@@ -246,9 +255,12 @@ def _plain(value: Any) -> Any:
     return [_plain(entry) for entry in value] if isinstance(value, tuple) else value
 
 
+def _or(*names: str) -> str:
+    return f"{', '.join(names[:-1])} or {names[-1]}"
+
+
 def _network_names() -> str:
-    *names, last = NETWORKS
-    return f"{', '.join(names)} or {last}"
+    return _or(*NETWORKS)
 
 
 def _words(expected: str | Callable[[], str]) -> str:
@@ -283,6 +295,9 @@ _RULES: dict[str, tuple[Callable[[Any], bool], str | Callable[[], str]]] = {
     "prior_epochs": (_whole(1), "a whole number of 1 or more"),
     "prior_batch": (_whole(1), "a whole number of 1 or more"),
     "prior_learning_rate": (_positive, "a positive number"),
+    "prior_schedule": (_one_of(*SCHEDULES), _or(*SCHEDULES)),
+    "prior_smoothing": (_below_one, "at least 0 and below 1"),
+    "prior_products": (_one_of("float32", "bfloat16"), "float32 or bfloat16"),
     "prior_weight_decay": (_between(0, 1e3), "a number of 0 or more"),
     "prior_dropout": (_below_one, "at least 0 and below 1"),
     "prior_averaging": (_below_one, "a decay of at least 0 (off) and below 1"),
@@ -321,10 +336,7 @@ _RULES: dict[str, tuple[Callable[[Any], bool], str | Callable[[], str]]] = {
     "batch": (_whole(1), "a whole number of 1 or more"),
     "weight_draws": (_whole(1), "a whole number of 1 or more"),
     "learning_rate": (_positive, "a positive number"),
-    "schedule": (
-        _one_of("cosine", "constant", "one-cycle"),
-        "cosine, constant or one-cycle",
-    ),
+    "schedule": (_one_of(*SCHEDULES), _or(*SCHEDULES)),
     "warm_start_epochs": (_whole(0), "a whole number of 0 or more"),
     "averaging": (_below_one, "a decay of at least 0 (off) and below 1"),
     "delta": (

@@ -9,9 +9,10 @@ from torch.nn import functional
 from pacbound.errors import DataError
 from pacbound.seeds import Noise
 
-__all__ = ["augmented"]
+__all__ = ["MIRRORING", "augmented"]
 
 PADDING = 4  # black pixels on every side; a window of the image's size is cut from the result
+SHIFT = 2  # the same, with pixels of the image mirrored at its edges
 TURN, SHEAR, STRETCH, MOVE = 0.2, 0.2, 0.15, 0.15  # radians; MOVE in half image sizes
 
 
@@ -41,20 +42,30 @@ def _distort(images: Tensor, source: Noise) -> Tensor:
 
 
 def _flip_and_crop(images: Tensor, source: Noise) -> Tensor:
-    """Each image mirrored with probability one half and shifted by up to four pixels.
+    """Each image mirrored with probability one half and shifted by up to four pixels."""
+    return _flip_and_move(functional.pad(images, (PADDING,) * 4), PADDING, source)
+
+
+def _flip_and_shift(images: Tensor, source: Noise) -> Tensor:
+    """Each image mirrored with probability one half and shifted by up to two pixels."""
+    return _flip_and_move(functional.pad(images, (SHIFT,) * 4, mode="reflect"), SHIFT, source)
+
+
+def _flip_and_move(padded: Tensor, padding: int, source: Noise) -> Tensor:
+    """A window of the image's size, at a random place and mirrored with probability one half.
 
     Arguments:
-        images: (n, channels, height, width)
+        padded: (n, channels, height, width), of which `padding` pixels on every side are added.
     """
-    n, _, height, width = images.shape
-    shifts = 2 * PADDING + 1
+    n, _, height, width = padded.shape
+    height, width = height - 2 * padding, width - 2 * padding
+    shifts = 2 * padding + 1
     flipped = source.choice(2, n).bool()
     top, left = source.choice(shifts, n), source.choice(shifts, n)
-    columns = torch.arange(width, device=images.device).expand(n, width)
+    columns = torch.arange(width, device=padded.device).expand(n, width)
     columns = torch.where(flipped[:, None], width - 1 - columns, columns) + left[:, None]
-    rows = torch.arange(height, device=images.device) + top[:, None]
-    padded = functional.pad(images, (PADDING,) * 4)
-    examples = torch.arange(n, device=images.device)
+    rows = torch.arange(height, device=padded.device) + top[:, None]
+    examples = torch.arange(n, device=padded.device)
     picked = padded[examples[:, None, None], :, rows[:, :, None], columns[:, None, :]]
     return picked.permute(0, 3, 1, 2)
 
@@ -65,4 +76,10 @@ def _flip(images: Tensor, source: Noise) -> Tensor:
     return torch.where(flipped[:, None, None, None], images.flip(3), images)
 
 
-_VARIANTS = {"flip": _flip, "flip-crop": _flip_and_crop, "distort": _distort}
+_VARIANTS = {
+    "flip": _flip,
+    "flip-crop": _flip_and_crop,
+    "flip-shift": _flip_and_shift,
+    "distort": _distort,
+}
+MIRRORING = ("flip", "flip-crop", "flip-shift")  # variants that mirror

@@ -49,7 +49,7 @@ def given_prior(
     ensure_unseen(prior, data)
     labels = torch.from_numpy(np.ascontiguousarray(other.train_labels))
     examples = network_inputs(settings, other.train_inputs), labels
-    variances = fitted_variances(settings, plain, prior.center, examples, module is not None)
+    variances = fitted_variances(settings, plain, prior.center, examples)
     return replace(prior, variances=variances)
 
 

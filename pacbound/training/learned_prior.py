@@ -19,9 +19,11 @@ from pacbound.data import Dataset
 from pacbound.errors import CheckpointError, ModuleError, SettingError
 from pacbound.files import write_whole
 from pacbound.networks.digests import tensors_digest
+from pacbound.networks.registry import network_named
 from pacbound.networks.values import buffers_of, matching, take_values, values_of
 from pacbound.priors.initialised import initialised_center
 from pacbound.priors.learned import LearnedPrior, prior_settings
+from pacbound.products import products_in
 from pacbound.recipes import Settings
 from pacbound.seeds import TrainingNoise, derive
 from pacbound.training.augmentation import augmented
@@ -107,7 +109,6 @@ class _Run:
         self.settings, self.threads = settings, threads
         self.m = part.m - aside  # training examples; the others are for validation
         self.machine = machine_record(threads)
-        self.own = module is not None
         # The posterior's network has constants, which are trained here; so there are two.
         self.plain = plain_network(settings, part.input_shape, part.classes, module)
         self.network = copy.deepcopy(self.plain).requires_grad_(True)
@@ -139,6 +140,8 @@ class _Run:
         self.inputs = network_inputs(settings, part.train_inputs)
         self.labels = torch.from_numpy(part.train_labels)
         self.fitting = self.inputs[: self.m], self.labels[: self.m]
+        if start := network_named(settings.network).start:
+            start(self.network, self.fitting[0])
         self.aside = self.inputs[self.m :], self.labels[self.m :]
         self.seconds = 0.0  # the time of the epochs so far
         self.identity = derive("prior", *_identity(settings, part, self.plain))
@@ -149,18 +152,20 @@ class _Run:
 
         def rates(done: float) -> list[float]:
             share = (epoch - 1 + done) / settings.prior_epochs
-            return [settings.prior_learning_rate * SCHEDULES["cosine"](share)]
+            return [settings.prior_learning_rate * SCHEDULES[settings.prior_schedule](share)]
 
         def evaluate(chosen: Tensor) -> Evaluated:
             inputs = augmented(settings.prior_augmentation, self.inputs[chosen], source)
             labels = self.labels[chosen]
-            logits = self.network(inputs)
+            with products_in(settings.prior_products, inputs.device):
+                logits = self.network(inputs)
             if not isinstance(logits, Tensor):
                 raise ModuleError(
                     f"the module gives a {type(logits).__name__} in training mode; forward must "
                     "return one tensor of logits in both modes"
                 )
-            loss = functional.cross_entropy(logits, labels)
+            smoothing = settings.prior_smoothing
+            loss = functional.cross_entropy(logits.float(), labels, label_smoothing=smoothing)
             errors = int((logits.detach().argmax(1) != labels).sum())
             return Evaluated(loss, loss.item(), errors)
 
@@ -187,7 +192,7 @@ class _Run:
         center = {name: value.detach().clone() for name, value in values_of(network).items()}
         return LearnedPrior(
             center=center,
-            variances=fitted_variances(self.settings, self.plain, center, self.fitting, self.own),
+            variances=fitted_variances(self.settings, self.plain, center, self.fitting),
             threads=self.threads,
             seconds=round(self.seconds, 1),
             machine=self.machine,
@@ -206,7 +211,9 @@ class _Run:
         order, batch = source.permutation(self.m), self.settings.prior_batch
         for first in range(0, self.m, batch) if norms else ():
             rows = order[first : first + batch]
-            network(augmented(self.settings.prior_augmentation, self.inputs[rows], source))
+            images = augmented(self.settings.prior_augmentation, self.inputs[rows], source)
+            with products_in(self.settings.prior_products, images.device):
+                network(images)
         network.eval()
 
     def save(self, path: Path, epoch: int) -> None:

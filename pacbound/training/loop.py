@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import time
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -255,6 +257,8 @@ class _Run:
         self.labels = torch.from_numpy(data.train_labels).to(device)
         self.problem = build_for(settings, data, module, prior)
         self.network = self.problem.network.to(device, dtype)
+        # A prior with variances of its own is a posterior too, and its KL is 0.
+        self.stay = copy.deepcopy(self.network.state_dict()) if self.problem.variances else None
         if not (
             ranks.alone or self.own_noise or self.network.regular or settings.weight_draws == 1
         ):
@@ -356,6 +360,8 @@ class _Run:
 
         totals = self.descent.epoch(epoch, order, rates, evaluate, shown, averaged=not warm)
         self._refuse_drift(epoch)
+        if epoch == self.epochs and self.stay is not None:
+            self._stay_if_better(self.stay)
         return self._figures(phase.name, epoch, totals)
 
     def _evaluate(self, chosen: Tensor, source: Noise, warm: bool) -> Evaluated:
@@ -398,6 +404,34 @@ class _Run:
             )
 
     @torch.no_grad()
+    def _stay_if_better(self, prior: dict[str, Tensor]) -> None:
+        """Return to the prior if moving away from it gained nothing.
+
+        The bound holds for every posterior, so the choice is free.
+        """
+        with self._averaged():
+            moved, posterior = self._saved_bound(), copy.deepcopy(self.network.state_dict())
+            self.network.load_state_dict(prior)
+            if moved < self._saved_bound():
+                self.network.load_state_dict(posterior)
+
+    def _saved_bound(self) -> float:
+        """The bound of the current weights after the last epoch."""
+        kl, union = (float(value) for value in self.prior_variance())
+        return self._bound(self._measured_risk(self.epochs)[0], kl + union)
+
+    @contextmanager
+    def _averaged(self) -> Iterator[None]:
+        """The network with the weights that are saved."""
+        if self.average is not None:
+            self.average.swap()
+        try:
+            yield
+        finally:
+            if self.average is not None:
+                self.average.swap()
+
+    @torch.no_grad()
     def _figures(self, phase: str, epoch: int, totals: Totals) -> dict[str, Any]:
         """The figures of the saved weights."""
         warm = phase == "warm-start"
@@ -436,6 +470,10 @@ class _Run:
         """
         if self.settings.objective == "elbo" or not self.ranks.first:
             return totals.risk, 0.0
+        return self._measured_risk(epoch)
+
+    def _measured_risk(self, epoch: int) -> tuple[float, float]:
+        """The same, measured by every process."""
         m, device = self.data.m, self.arithmetic.device
         count = m if epoch == self.epochs else min(m, EVALUATED)
         places = torch.arange(count, device=device) * m // count
@@ -461,11 +499,8 @@ class _Run:
 
     def checkpoint(self, epoch: int) -> Checkpoint:
         """The state after an epoch; only the posterior after the last one."""
-        if self.average is not None:
-            self.average.swap()
-        posterior = stored(self.network)
-        if self.average is not None:
-            self.average.swap()
+        with self._averaged():
+            posterior = stored(self.network)
         finished = epoch == self.epochs
         training = None
         if not finished:

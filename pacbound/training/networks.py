@@ -14,6 +14,7 @@ from pacbound.networks.registry import network_named
 from pacbound.networks.values import freeze
 from pacbound.priors import kind_of
 from pacbound.recipes import Settings
+from pacbound.training.augmentation import MIRRORING
 
 __all__ = ["constancy", "network_inputs", "plain_network", "with_structure"]
 
@@ -48,10 +49,14 @@ def plain_network(
         return _own_network(settings, module)
     if module is not None:
         raise ModuleError(f"the network is {settings.network}, a built-in one: it takes no module")
-    options = {"batch_norm": settings.batch_norm} if network.allows_batch_norm else {}
+    options = {}
+    if network.allows_batch_norm:
+        options["batch_norm"] = settings.batch_norm
+    if network.can_mirror:
+        options["mirrors"] = settings.prior_augmentation in MIRRORING
     built = network.build(input_shape, settings.hidden, classes, **options)
     freeze(built, settings.frozen)
-    return built
+    return built.eval() if network.learns_statistics else built  # the prior has its statistics
 
 
 def _own_network(settings: Settings, module: nn.Module | None) -> nn.Module:

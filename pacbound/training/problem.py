@@ -12,6 +12,7 @@ from pacbound.errors import CheckpointError
 from pacbound.networks.digests import tensors_digest
 from pacbound.networks.initializers import prior_center
 from pacbound.networks.probe import probe_places, refuse_misbehaviour
+from pacbound.networks.registry import network_named
 from pacbound.networks.stochastic import StochasticNetwork
 from pacbound.networks.values import take_values
 from pacbound.posteriors import posterior_named
@@ -86,15 +87,15 @@ def build_for(
     module: nn.Module | None = None,
     stored: StoredPrior | None = None,
 ) -> Problem:
-    """The same for examples. A few of them are used to probe a user's own network."""
+    """The same for examples. A few of them are used to probe a network that must be observed."""
     problem = build(settings, data.input_shape, data.classes, module, stored)
-    if module is not None:
+    if network_named(settings.network).is_observed:
         observe(problem, settings, data)
     return problem
 
 
 def observe(problem: Problem, settings: Settings, data: Dataset) -> None:
-    """Probe a user's own network on a few examples, and observe how it uses its layers."""
+    """Probe a network on a few examples, and observe how it uses its layers."""
     few = network_inputs(settings, data.train_inputs[probe_places(data.m)])
     refuse_misbehaviour(problem.plain, few, data.classes)
     problem.network.observe(few)

@@ -12,6 +12,7 @@ from torch.func import functional_call
 from pacbound.errors import CheckpointError
 from pacbound.networks.near_ties import is_error
 from pacbound.networks.probe import probe_places
+from pacbound.networks.registry import network_named
 from pacbound.networks.stochastic import StochasticNetwork
 from pacbound.posteriors import Diag, posterior_named
 from pacbound.recipes import Settings
@@ -22,6 +23,7 @@ __all__ = ["errors_of", "fitted_variances"]
 Examples = tuple[Tensor, Tensor]  # inputs as the network sees them, and labels
 
 SPREADS = [2.0 ** (-k / 2) for k in range(2, 40)]  # a weight's noise, relative to its layer
+MOST = 20_000  # examples to fit on
 FITTING = 500  # examples at a time; they share a draw if weights must be drawn
 DRAWS = 4  # weight draws for as many examples
 
@@ -32,23 +34,21 @@ def fitted_variances(
     plain: nn.Module,
     center: Mapping[str, Tensor],
     examples: Examples,
-    own: bool,
 ) -> tuple[float, ...]:
     """The largest noise that hardly changes the risk on these examples.
 
     The standard deviation of every group is the same multiple of the root mean square of its
     weights. The multiple is the largest on a list at which the Gibbs risk is within the
-    tolerance of the centre's risk.
-
-    Arguments:
-        own: Whether the network is a user's own, so that its use of layers must be observed.
+    tolerance of the centre's risk. At most `MOST` examples are used.
     """
     probe = StochasticNetwork(plain, center, posterior_named("diag"), (1.0,), settings.blocks)
     groups = probe.variance_groups(settings.variance_groups)
     sizes = [_root_mean_square(probe, center, layers) for layers in groups]
-    if own:
+    if network_named(settings.network).is_observed:
         probe.observe(examples[0][probe_places(len(examples[0]))])
-    calm = _risk(probe, None, examples)
+    examples = examples[0][:MOST], examples[1][:MOST]
+    calm = _errors(probe, None, examples, len(examples[1]))
+    allowed = calm + math.floor(settings.prior_tolerance * len(examples[1]))
     for spread in SPREADS:
         for layers, size in zip(groups, sizes, strict=True):
             for name, q, _ in probe.posteriors(center):
@@ -56,19 +56,24 @@ def fitted_variances(
                     assert isinstance(q, Diag)
                     q.log_scale.fill_(math.log(spread * size))
         noise = TrainingNoise(derive("prior spread", settings.prior_seed))
-        if _risk(probe, noise, examples) <= calm + settings.prior_tolerance:
+        if _errors(probe, noise, examples, allowed) <= allowed:
             break
     return tuple((spread * size) ** 2 for size in sizes)
 
 
-def _risk(probe: StochasticNetwork, source: TrainingNoise | None, examples: Examples) -> float:
+def _errors(
+    probe: StochasticNetwork, source: TrainingNoise | None, examples: Examples, enough: int
+) -> int:
+    """The errors, or the first number of errors above `enough`."""
     inputs, labels = examples
     errors = 0
     for first in range(0, len(labels), FITTING):
         rows = slice(first, first + FITTING)
         logits = probe(inputs[rows], source, DRAWS)
         errors += int((logits.argmax(1) != labels[rows]).sum())
-    return errors / len(labels)
+        if errors > enough:
+            break
+    return errors
 
 
 @torch.no_grad()

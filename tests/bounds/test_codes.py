@@ -33,7 +33,14 @@ def test_lists_are_those_of_the_checker(name: str) -> None:
 def tupled(choices: dict[str, Any] | None) -> dict[str, Any] | None:
     if choices is None:
         return None
-    return {k: tuple(v) if isinstance(v, list) else v for k, v in choices.items()}
+    return {k: tupled_value(v) for k, v in choices.items()}
+
+
+def tupled_value(value: Any) -> Any:
+    """Lists, and blocks with their names, as tuples."""
+    if isinstance(value, dict):
+        return value["layer"], tuple(value["sizes"])
+    return tuple(map(tupled_value, value)) if isinstance(value, list) else value
 
 
 @pytest.mark.parametrize("kind", ["initialised", "learned", "elsewhere"])

@@ -30,6 +30,14 @@ RECIPES = [
     "mlp-600",
     "mlp-600-learned",
     "mlp-600x2",
+    "vi-lenet-5",
+    "vi-lenet-5-cifar5",
+    "lenet-5-blocks",
+    "mlp-600-blocks",
+    "mlp-600x2-blocks",
+    "cifar-10-resnet-learned",
+    "fashion-resnet-learned",
+    "mnist-resnet-learned",
 ]
 BIASES = ["0", "-0.5", "-1", "-2", "-3", "-4", "-6", "-8"]
 LISTS = {
@@ -54,6 +62,20 @@ INITIALISED = {
     "mlp-30-deskewed": ("mlp", "fan-in-uniform", "1.5", "1", "deskew", "0", [30]),
     "mlp-600": ("mlp", "fan-in-uniform", "1.5", "1", "none", "-4", [600]),
     "mlp-600x2": ("mlp", "he-normal", "1.5", "1", "none", "-4", [600, 600]),
+    "lenet-5-blocks": ("lenet", "fan-in-uniform", "2", "0", "none", "0", [20, 50, 500]),
+    "mlp-600-blocks": ("mlp", "fan-in-uniform", "1.5", "1", "none", "0", [600]),
+    "mlp-600x2-blocks": ("mlp", "fan-in-uniform", "1.5", "1", "none", "0", [600, 600]),
+}
+LATER = {"lenet-5-blocks": "-2", "mlp-600-blocks": "-4", "mlp-600x2-blocks": "-4"}
+BLOCKS = {
+    "lenet-5-blocks": [[1, 8, 12], [2, 16, 34], [3, 20, 480]],
+    "mlp-600-blocks": [[1, 30, 570]],
+    "mlp-600x2-blocks": [[1, 30, 570], [2, 30, 570]],
+}
+FRACTIONS = {
+    "fashion-lenet-learned": "0.7",
+    "fashion-resnet-learned": "0.7",
+    "cifar-10-resnet-learned": "0.8",
 }
 FACTOR = {"vote-gibbs": 2, "vote-tandem": 4}
 
@@ -76,13 +98,13 @@ def default_choices(kind: str, recipe: str) -> Json:
             "smoothing": row[3],
             "alignment": row[4],
             "hidden_bias": row[5],
-            "later_bias": "0",
+            "later_bias": LATER.get(recipe, "0"),
             "widths": list(row[6]),
             "variance_groups": "layer",
-            "blocks": [],
+            "blocks": [{"layer": n, "sizes": sizes} for n, *sizes in BLOCKS.get(recipe, [])],
         }
     if kind == "learned":
-        fraction = "0.7" if recipe == "fashion-lenet-learned" else "0.5"
+        fraction = FRACTIONS.get(recipe, "0.5")
         first: Json = {"seed": 0, "prior_fraction": fraction, "split_seed": 0}
     else:
         first = {"initializer": "zeros" if recipe == "table" else "fan-in-uniform", "seed": 0}

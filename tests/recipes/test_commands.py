@@ -30,7 +30,8 @@ def run_of(command: str) -> tuple[Settings, str]:
     return recipe(values["recipe"], {**flags, **overrides}), str(values["output"])
 
 
-OURS_ALONE = [name for name in recipe_names() if name.endswith("-learned")]  # not in the paper
+# Not in the paper.
+OURS_ALONE = [name for name in recipe_names() if name.endswith(("-learned", "-blocks"))]
 
 
 @st.composite
@@ -83,6 +84,8 @@ def settings(draw: st.DrawFn) -> Settings:
     name = draw(st.sampled_from(recipe_names()))
     if name in OURS_ALONE:
         values.pop("protocol", None)
+    if recipe(name).blocks:
+        values.pop("variance_groups", None)
     if values.get("batch_norm"):
         values["prior_fraction"] = 0.0
     return recipe(name, values)

@@ -408,3 +408,28 @@ def test_declared_constants_are_part_of_the_prior(
         made = train(settings, vectors, tmp_path / f"{number}.pt", module=Shifted(shift))
         assert made.stored_prior is not None
         assert made.stored_prior.center["shift"].unique().tolist() == [shift]
+
+
+@pytest.mark.parametrize("averaging", [0.0, 0.9])
+@pytest.mark.parametrize("posterior", ["diag", "k-linear"])
+def test_a_posterior_that_gains_nothing_returns_to_its_prior(
+    settings: Settings, vectors: Dataset, posterior: str, averaging: float
+) -> None:
+    """Any posterior may be chosen, so also the prior, whose KL is 0."""
+    wild = change(settings, posterior=posterior, learning_rate=0.5, averaging=averaging)
+    shown: list[Any] = []
+    checkpoint = train(wild, vectors, on_epoch=shown.append)
+    assert shown[-1].kl == pytest.approx(0, abs=1e-3)
+    fresh = build_for(wild, vectors, stored=checkpoint.stored_prior).network.state_dict()
+    for name, value in checkpoint.posterior.items():
+        assert torch.equal(value, fresh[name]), name
+
+
+def test_a_posterior_that_gains_moves(settings: Settings, vectors: Dataset) -> None:
+    """A prior that learned next to nothing is left behind."""
+    poor = change(
+        settings, prior_learning_rate=1e-6, prior_tolerance=0.3, epochs=60, learning_rate=0.02
+    )
+    shown: list[Any] = []
+    train(poor, vectors, on_epoch=shown.append)
+    assert shown[-1].kl > 1

@@ -535,7 +535,8 @@
   const RECIPES = words(
     "table module fashion-lenet-learned lenet-5 lenet-5-learned lenet-small " +
       "lenet-small-deskewed mlp-30 mlp-30-deskewed mlp-600 mlp-600-learned mlp-600x2 " +
-      "vi-lenet-5 vi-lenet-5-cifar5",
+      "vi-lenet-5 vi-lenet-5-cifar5 lenet-5-blocks mlp-600-blocks mlp-600x2-blocks " +
+      "cifar-10-resnet-learned fashion-resnet-learned mnist-resnet-learned",
   );
   const NETWORKS = words("lenet mlp module resnet vgg");
   const INITIALIZERS = words("fan-in-uniform he-normal orthogonal xavier-uniform zeros");
@@ -558,13 +559,27 @@
     "mlp-30-deskewed": ["mlp", "fan-in-uniform", "1.5", "1", "deskew", "0", [30]],
     "mlp-600": ["mlp", "fan-in-uniform", "1.5", "1", "none", "-4", [600]],
     "mlp-600x2": ["mlp", "he-normal", "1.5", "1", "none", "-4", [600, 600]],
+    "lenet-5-blocks": ["lenet", "fan-in-uniform", "2", "0", "none", "0", [20, 50, 500]],
+    "mlp-600-blocks": ["mlp", "fan-in-uniform", "1.5", "1", "none", "0", [600]],
+    "mlp-600x2-blocks": ["mlp", "fan-in-uniform", "1.5", "1", "none", "0", [600, 600]],
+  };
+  const cut = (layer, ...sizes) => ({ layer, sizes });
+  const DEFAULT_BLOCKS = {
+    "lenet-5-blocks": ["-2", [cut(1, 8, 12), cut(2, 16, 34), cut(3, 20, 480)]],
+    "mlp-600-blocks": ["-4", [cut(1, 30, 570)]],
+    "mlp-600x2-blocks": ["-4", [cut(1, 30, 570), cut(2, 30, 570)]],
+  };
+  const DEFAULT_FRACTIONS = {
+    "fashion-lenet-learned": "0.7",
+    "cifar-10-resnet-learned": "0.8",
+    "fashion-resnet-learned": "0.7",
   };
 
   /** The default choices of a recipe for a kind of prior, or null where there are none. */
   const defaultChoices = (recipe, kind) => {
     const always = { seed: 0, variance_groups: "layer", blocks: [] };
     if (kind === "learned") {
-      const fraction = recipe === "fashion-lenet-learned" ? "0.7" : "0.5";
+      const fraction = DEFAULT_FRACTIONS[recipe] ?? "0.5";
       return { ...always, prior_fraction: fraction, split_seed: 0 };
     }
     if (kind === "elsewhere") {
@@ -573,10 +588,12 @@
     const row = INITIALISED_DEFAULTS[recipe];
     if (!row) return null;
     const [network, initializer, input_scale, smoothing, alignment, hidden_bias, widths] = row;
+    const [later_bias, blocks] = DEFAULT_BLOCKS[recipe] ?? ["0", []];
     return {
       ...always,
       ...{ network, initializer, input_scale, smoothing, alignment, hidden_bias, widths },
-      later_bias: "0",
+      later_bias,
+      blocks,
     };
   };
 
