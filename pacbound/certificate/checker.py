@@ -526,8 +526,8 @@ def cost(k: int) -> Interval:
 RECIPES = (
     *("table", "module", "fashion-lenet-learned", "lenet-5", "lenet-5-learned", "lenet-small"),
     *("lenet-small-deskewed", "mlp-30", "mlp-30-deskewed", "mlp-600", "mlp-600-learned"),
-    *("mlp-600x2", "vi-lenet-5", "vi-lenet-5-cifar5", "lenet-5-blocks", "mlp-600-blocks"),
-    *("mlp-600x2-blocks", "cifar-10-resnet-learned", "fashion-resnet-learned"),
+    *("mlp-600x2", "vi-lenet-5", "vi-lenet-5-cifar5", "lenet-5-blocks", "lenet-lean"),
+    *("mlp-600-blocks", "mlp-600x2-blocks", "cifar-10-resnet-learned", "fashion-resnet-learned"),
     *("mnist-resnet-learned",),
 )
 NETWORKS = ("lenet", "mlp", "module", "resnet", "vgg")
@@ -552,7 +552,8 @@ _INITIALISED_DEFAULTS: dict[str, tuple[str, str, str, str, str, str, list[int]]]
     "mlp-30-deskewed": ("mlp", "fan-in-uniform", "1.5", "1", "deskew", "0", [30]),
     "mlp-600": ("mlp", "fan-in-uniform", "1.5", "1", "none", "-4", [600]),
     "mlp-600x2": ("mlp", "he-normal", "1.5", "1", "none", "-4", [600, 600]),
-    "lenet-5-blocks": ("lenet", "fan-in-uniform", "2", "0", "none", "0", [20, 50, 500]),
+    "lenet-5-blocks": ("lenet", "fan-in-uniform", "2", "1", "none", "0", [20, 50, 500]),
+    "lenet-lean": ("lenet", "fan-in-uniform", "2", "1", "none", "0", [6, 12]),
     "mlp-600-blocks": ("mlp", "fan-in-uniform", "1.5", "1", "none", "0", [600]),
     "mlp-600x2-blocks": ("mlp", "fan-in-uniform", "1.5", "1", "none", "0", [600, 600]),
 }

@@ -33,6 +33,7 @@ RECIPES = [
     "vi-lenet-5",
     "vi-lenet-5-cifar5",
     "lenet-5-blocks",
+    "lenet-lean",
     "mlp-600-blocks",
     "mlp-600x2-blocks",
     "cifar-10-resnet-learned",
@@ -62,7 +63,8 @@ INITIALISED = {
     "mlp-30-deskewed": ("mlp", "fan-in-uniform", "1.5", "1", "deskew", "0", [30]),
     "mlp-600": ("mlp", "fan-in-uniform", "1.5", "1", "none", "-4", [600]),
     "mlp-600x2": ("mlp", "he-normal", "1.5", "1", "none", "-4", [600, 600]),
-    "lenet-5-blocks": ("lenet", "fan-in-uniform", "2", "0", "none", "0", [20, 50, 500]),
+    "lenet-5-blocks": ("lenet", "fan-in-uniform", "2", "1", "none", "0", [20, 50, 500]),
+    "lenet-lean": ("lenet", "fan-in-uniform", "2", "1", "none", "0", [6, 12]),
     "mlp-600-blocks": ("mlp", "fan-in-uniform", "1.5", "1", "none", "0", [600]),
     "mlp-600x2-blocks": ("mlp", "fan-in-uniform", "1.5", "1", "none", "0", [600, 600]),
 }

@@ -31,7 +31,7 @@ def run_of(command: str) -> tuple[Settings, str]:
 
 
 # Not in the paper.
-OURS_ALONE = [name for name in recipe_names() if name.endswith(("-learned", "-blocks"))]
+OURS_ALONE = [name for name in recipe_names() if name.endswith(("-learned", "-blocks", "-lean"))]
 
 
 @st.composite

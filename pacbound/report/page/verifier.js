@@ -535,7 +535,7 @@
   const RECIPES = words(
     "table module fashion-lenet-learned lenet-5 lenet-5-learned lenet-small " +
       "lenet-small-deskewed mlp-30 mlp-30-deskewed mlp-600 mlp-600-learned mlp-600x2 " +
-      "vi-lenet-5 vi-lenet-5-cifar5 lenet-5-blocks mlp-600-blocks mlp-600x2-blocks " +
+      "vi-lenet-5 vi-lenet-5-cifar5 lenet-5-blocks lenet-lean mlp-600-blocks mlp-600x2-blocks " +
       "cifar-10-resnet-learned fashion-resnet-learned mnist-resnet-learned",
   );
   const NETWORKS = words("lenet mlp module resnet vgg");
@@ -559,7 +559,8 @@
     "mlp-30-deskewed": ["mlp", "fan-in-uniform", "1.5", "1", "deskew", "0", [30]],
     "mlp-600": ["mlp", "fan-in-uniform", "1.5", "1", "none", "-4", [600]],
     "mlp-600x2": ["mlp", "he-normal", "1.5", "1", "none", "-4", [600, 600]],
-    "lenet-5-blocks": ["lenet", "fan-in-uniform", "2", "0", "none", "0", [20, 50, 500]],
+    "lenet-5-blocks": ["lenet", "fan-in-uniform", "2", "1", "none", "0", [20, 50, 500]],
+    "lenet-lean": ["lenet", "fan-in-uniform", "2", "1", "none", "0", [6, 12]],
     "mlp-600-blocks": ["mlp", "fan-in-uniform", "1.5", "1", "none", "0", [600]],
     "mlp-600x2-blocks": ["mlp", "fan-in-uniform", "1.5", "1", "none", "0", [600, 600]],
   };
