@@ -54,8 +54,12 @@ def prior_path(
 
 
 def _identity(settings: Settings, part: Dataset, plain: nn.Module) -> list[object]:
-    """What determines a prior: its settings, its examples, and constants that are declared."""
-    identity: list[object] = [prior_settings(settings), part.sha256]
+    """What determines a trained centre: settings, examples, and constants that are declared.
+
+    The variances are fitted afterwards, so their tolerance has no part in it.
+    """
+    trained = {k: v for k, v in prior_settings(settings).items() if k != "prior_tolerance"}
+    identity: list[object] = [trained, part.sha256]
     if settings.constants:
         buffers = buffers_of(plain)
         declared = matching(list(buffers), settings.constants, "constants")

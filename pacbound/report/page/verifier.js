@@ -559,7 +559,7 @@
     "mlp-30-deskewed": ["mlp", "fan-in-uniform", "1.5", "1", "deskew", "0", [30]],
     "mlp-600": ["mlp", "fan-in-uniform", "1.5", "1", "none", "-4", [600]],
     "mlp-600x2": ["mlp", "he-normal", "1.5", "1", "none", "-4", [600, 600]],
-    "lenet-5-blocks": ["lenet", "fan-in-uniform", "2", "1", "none", "0", [20, 50, 500]],
+    "lenet-5-blocks": ["lenet", "he-normal", "2", "1", "none", "0", [20, 50, 500]],
     "lenet-lean": ["lenet", "fan-in-uniform", "2", "1", "none", "0", [6, 12]],
     "mlp-600-blocks": ["mlp", "fan-in-uniform", "1.5", "1", "none", "0", [600]],
     "mlp-600x2-blocks": ["mlp", "fan-in-uniform", "1.5", "1", "none", "0", [600, 600]],
