@@ -34,7 +34,7 @@ RUN = 10  # steps
 
 def memory_of(size: int, arms: int) -> Memory:
     generator = np.random.default_rng(0)
-    memory = Memory(size)
+    memory = Memory(size, AgentSettings())
     memory.add(
         generator.standard_normal((OBSERVATIONS, size)).astype(np.float32),
         generator.integers(arms, size=OBSERVATIONS),

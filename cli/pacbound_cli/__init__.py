@@ -15,6 +15,7 @@ from pacbound_cli.errors import OneLineErrors
 from pacbound_cli.explain import explain
 from pacbound_cli.features import features
 from pacbound_cli.monitor import monitor
+from pacbound_cli.off_policy import off_policy
 from pacbound_cli.plot import plot
 from pacbound_cli.policy import policy
 from pacbound_cli.predict import predict
@@ -54,6 +55,7 @@ for command in (
     verify,
     policy,
     monitor,
+    off_policy,
     explain,
     plot,
     vi,

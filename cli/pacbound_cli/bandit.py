@@ -27,8 +27,8 @@ __all__ = ["bandit"]
     multiple=True,
     default=("k-linear", "linear"),
     show_default=True,
-    help="greedy, diag, k-diag, k-linear, k-nonlinear, linear, neural-linear, bootstrap or "
-    "uniform; may be repeated.",
+    help="greedy, fbnn, diag, k-diag, k-linear, k-nonlinear, linear, neural-linear, bootstrap, vw "
+    "or uniform; may be repeated.",
 )
 @click.option(
     "--seeds",
@@ -134,7 +134,7 @@ def bandit(
             "seeds": list(numbers),
             "uniform": 100.0,
             "best_fixed_arm": rows[0]["best_fixed_arm"],
-            "agents": [row for row in rows if row["runs"]],
+            "agents": rows,
             "plot": None if plot is None else str(plot),
         }
         click.echo(json.dumps(record, indent=1, ensure_ascii=False))

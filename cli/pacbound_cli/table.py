@@ -31,7 +31,7 @@ PLAYING = ("seeds", "first_seed", "steps")  # options for bandits
 @click.option("--draws", type=click.IntRange(min=1), help="As in certify.")
 @click.option("--weights", type=click.IntRange(min=1), help="As in certify.")
 @click.option("--samples", type=click.IntRange(min=1), help="As in certify; vi: networks to draw.")
-@click.option("--seeds", type=click.IntRange(min=1), help="Bandits: runs of each agent [3].")
+@click.option("--seeds", type=click.IntRange(min=1), help="Bandits: runs of each agent [10; 5].")
 @click.option("--first-seed", type=click.IntRange(min=0), help="Bandits: the first seed [0].")
 @click.option("--steps", type=click.IntRange(min=1), help="Bandits: contexts to play [all].")
 @workers_option

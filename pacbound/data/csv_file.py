@@ -10,7 +10,7 @@ from pacbound.data.table import table
 from pacbound.errors import DataError, FileError, PacboundError
 from pacbound.memory import ensure_memory
 
-__all__ = ["MOST_COLUMNS", "TIMES", "read_csv"]
+__all__ = ["MOST_COLUMNS", "TIMES", "csv_columns", "read_csv"]
 
 MOST_COLUMNS = 100_000
 TIMES = 10  # the memory of the cells as texts, relative to the file size
@@ -18,6 +18,11 @@ TIMES = 10  # the memory of the cells as texts, relative to the file size
 
 def read_csv(path: Path, label: str) -> Dataset:
     """The data set in a file of comma-separated columns with a header."""
+    return table(path.stem, csv_columns(path), label, str(path), 2)
+
+
+def csv_columns(path: Path) -> dict[str, list[str]]:
+    """The cells of every column, by the name in the header."""
     try:
         ensure_memory(TIMES * path.stat().st_size, str(path))
         with path.open(encoding="utf-8-sig", newline="") as stream:
@@ -36,8 +41,9 @@ def read_csv(path: Path, label: str) -> Dataset:
         raise
     except (OSError, ValueError, csv.Error) as error:
         raise FileError(f"cannot read {path} as .csv: {error}") from error
-    columns = dict(zip(header, map(list, zip(*rows, strict=True)), strict=True)) if rows else {}
-    return table(path.stem, columns or {name: [] for name in header}, label, str(path), 2)
+    if not rows:
+        return {name: [] for name in header}
+    return dict(zip(header, map(list, zip(*rows, strict=True)), strict=True))
 
 
 def _check_header(path: Path, header: list[str]) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 from pacbound.data.dataset import Dataset
 from pacbound.errors import DataError, unknown_name
 
-__all__ = ["Cell", "table"]
+__all__ = ["Cell", "number_of", "ordered_names", "table", "text_of"]
 
 Cell = str | float | bool | None
 
@@ -50,9 +50,11 @@ def table(
     inputs = np.empty((rows, len(columns) - 1), np.float32)
     for place, column in enumerate(key for key in columns if key != label):
         for row, cell in enumerate(columns[column]):
-            inputs[row, place] = _number(cell, f"{where}, row {first_row + row}", column)
-    texts = [_text(cell, f"{where}, row {first_row + i}") for i, cell in enumerate(columns[label])]
-    names = _ordered(set(texts))
+            inputs[row, place] = number_of(cell, f"{where}, row {first_row + row}", column)
+    texts = [
+        text_of(cell, f"{where}, row {first_row + i}") for i, cell in enumerate(columns[label])
+    ]
+    names = ordered_names(set(texts))
     if len(names) < 2:
         raise DataError(f"{where}: column '{label}' holds the single class {names[0]}; give two")
     numbers = {text: number for number, text in enumerate(names)}
@@ -69,7 +71,8 @@ def table(
     )
 
 
-def _number(cell: Cell, where: str, column: str) -> float:
+def number_of(cell: Cell, where: str, column: str) -> float:
+    """A cell as a number that is also a finite float32."""
     if _is_missing(cell):
         raise DataError(
             f"{where}: column '{column}' has no value; a replacement must not be computed from the "
@@ -95,7 +98,7 @@ def _number(cell: Cell, where: str, column: str) -> float:
     return number
 
 
-def _text(cell: Cell, where: str) -> str:
+def text_of(cell: Cell, where: str) -> str:
     """A label as text. Whole numbers look the same in every kind of file."""
     if _is_missing(cell):
         raise DataError(f"{where}: the row has no label")
@@ -110,7 +113,7 @@ def _is_missing(cell: Cell) -> bool:
     return cell is None or cell != cell  # NaN
 
 
-def _ordered(texts: set[str]) -> list[str]:
+def ordered_names(texts: set[str]) -> list[str]:
     """Sorted labels: by number if all are numbers, otherwise as text."""
     try:
         return sorted(texts, key=lambda text: (float(text), text))

@@ -12,7 +12,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from pacbound.experiments.bandit.page import tuned_table, untuned_table
+from pacbound.experiments.bandit.page import (
+    differences_table,
+    jester_table,
+    spread_table,
+    tuned_table,
+    untuned_table,
+)
 from pacbound.experiments.keel.page import keel_summary, keel_table
 from pacbound.experiments.learned.page import learned_table
 from pacbound.experiments.pac_bayes.page import commands_table, results_table
@@ -46,7 +52,11 @@ TABLES = (
     PageTable("README.md", "certificates", learned_table, "learned priors"),
     PageTable("certificates/README.md", "certificates", commands_table),
     PageTable("docs/bandits.md", "results/bandit", tuned_table),
+    PageTable("docs/bandits.md", "results/bandit", differences_table, "differences"),
+    PageTable("docs/bandits.md", "results/bandit", spread_table, "mushroom"),
+    PageTable("docs/bandits.md", "results/bandit", jester_table, "jester"),
     PageTable("docs/bandits.md", "results/bandit-untuned", untuned_table),
+    PageTable("docs/bandits.md", "results/bandit-untuned", differences_table, "differences"),
     PageTable("docs/variational-inference.md", "results/vi", evaluations_table),
     PageTable("docs/recipes.md", "certificates", recipes_table, "recipes"),
     PageTable("docs/recipes.md", "pacbound/recipes", settings_table, "settings"),

@@ -191,13 +191,15 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 def chosen_cells() -> list[BanditCell]:
     agents = ("linear", "diag", "k-diag")
-    selection = Selection(overrides=QUICK, problems=("statlog",), agents=agents)
+    selection = Selection(
+        overrides=QUICK, problems=("statlog",), agents=agents, playing={"seeds": 3}
+    )
     return table_named("bandit").cells(selection)
 
 
 def table(root: Path, *words: str | Path) -> Result:
     agents = ["--agent", "linear", "--agent", "diag", "--agent", "k-diag"]
-    words = (*agents, "--problem", "statlog", *SET, "--folder", root, *words)
+    words = (*agents, "--problem", "statlog", "--seeds", "3", *SET, "--folder", root, *words)
     return run("table", "bandit", "--show", *words)
 
 
@@ -205,21 +207,22 @@ def test_the_table_as_it_is(root: Path) -> None:
     result = table(root)
     assert result.exit_code == 0, result.output
     text = result.stdout
-    ours, papers = (
+    ours, papers, differences = (
         next(line for line in text.splitlines() if line.startswith(start))
-        for start in ("statlog", "  paper")
+        for start in ("statlog", "  paper", "  less baseline")
     )
     assert ours.count("(2)") == 2
-    assert papers.split() == ["paper", "1.01", "±0.01", "0.84", "±0.06", "–", "0.73", "±0.01"]
+    assert papers.split() == ["paper", "1.01", "±0.01", "0.84", "±0.06", "–"]
+    assert differences.split()[-1] == "–"  # of linear, which is the baseline
     assert "statlog-diag-1: failed: training diverged" in text
     legend = " ".join(text.split())
     assert "In brackets: the number of finished seeds" in legend
-    assert "fBNN is not implemented here" in legend
+    assert "the difference from the baseline" in legend
 
 
 def test_the_table_in_json(root: Path) -> None:
     rows = {row["agent"]: row for row in json.loads(table(root, "--json").stdout)}
-    assert list(rows) == ["diag", "k-diag", "linear", "fbnn"]  # the table's own order
+    assert list(rows) == ["diag", "k-diag", "linear"]  # the table's own order
     for agent, count in (("linear", 3), ("k-diag", 2), ("diag", 2)):
         runs = [run["normalized_regret"] for run in rows[agent]["runs"] if run["state"] == "done"]
         assert rows[agent]["count"] == len(runs) == count
@@ -230,8 +233,19 @@ def test_the_table_in_json(root: Path) -> None:
     states = [run["state"] for run in rows["k-diag"]["runs"]]
     assert states == ["done", "done", "not run"]
     assert rows["diag"]["paper"] == {"mean": 1.01, "standard_error": 0.01}
-    assert rows["fbnn"]["paper"] == {"mean": 0.73, "standard_error": 0.01}
-    assert rows["fbnn"]["runs"] == []
+    assert rows["linear"]["difference"] is None
+    assert {row["baseline"] for row in rows.values()} == {"linear"}
+    ours, theirs = (
+        {run["seed"]: run["normalized_regret"] for run in rows[agent]["runs"]}
+        for agent in ("k-diag", "linear")
+    )
+    differences = [ours[seed] - theirs[seed] for seed in (0, 1)]
+    found = rows["k-diag"]["difference"]
+    assert found["mean"] == pytest.approx(np.mean(differences))
+    # Student's quantile with one degree of freedom is 12.706.
+    reach = 12.7062 * np.std(differences, ddof=1) / np.sqrt(2)
+    assert found["upper"] == pytest.approx(found["mean"] + reach, rel=1e-4)
+    assert found["lower"] == pytest.approx(found["mean"] - reach, rel=1e-4)
 
 
 def test_published_runs_have_no_steps(root: Path, tmp_path: Path) -> None:
@@ -247,7 +261,7 @@ def test_published_runs_have_no_steps(root: Path, tmp_path: Path) -> None:
 
 
 def test_a_table_that_never_ran(tmp_path: Path) -> None:
-    for name, columns in (("bandit", 6), ("bandit-untuned", 6)):
+    for name, columns, seeds in (("bandit", 9, 10), ("bandit-untuned", 9, 5)):
         result = run("table", name, "--show", "--folder", tmp_path / "none")
         assert result.exit_code == 0, result.output
         words = " ".join(result.stdout.split())
@@ -258,13 +272,14 @@ def test_a_table_that_never_ran(tmp_path: Path) -> None:
         assert not (tmp_path / "none").exists()
         rows = json.loads(run("table", name, "--show", "--json", "--folder", tmp_path).stdout)
         assert {row["count"] for row in rows} == {0}
-    assert all(row["agent"] != "fbnn" for row in rows)  # it was not in the untuned comparison
+        assert {len(row["runs"]) for row in rows} == {seeds}
+    # It was not in the untuned comparison.
+    assert all(row["paper"] is None for row in rows if row["agent"] == "fbnn")
 
 
 def test_a_stream_cut_short_is_not_compared_with_the_paper(root: Path) -> None:
     rows = json.loads(table(root, "--steps", "50", "--json").stdout)
     assert {row["paper"] is None for row in rows} == {True}
-    assert "fbnn" not in [row["agent"] for row in rows]
 
 
 def test_other_seeds_are_other_cells(root: Path) -> None:

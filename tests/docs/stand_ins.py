@@ -78,6 +78,7 @@ def put_files(folder: Path) -> None:
     contexts = generator.standard_normal((320, 4))
     best = (contexts @ generator.standard_normal((4, 3))).argmax(1)
     np.savez(folder / "bandit.npz", contexts=contexts, rewards=np.eye(3)[best])
+    put_log(folder / "log.csv")
     put_predictions(folder)
     (folder / "package").mkdir()
     (folder / "package" / "module.py").write_text(FACTORY)
@@ -92,6 +93,20 @@ def put_files(folder: Path) -> None:
     for name in ("__init__.py", "errors.py", "printable.py", "policy"):
         part = Path(pacbound.__file__).parent / name
         (shutil.copytree if part.is_dir() else shutil.copy)(part, clone.parent / name)
+
+
+def put_log(path: Path) -> None:
+    """A policy that explores, and learned nothing from the context."""
+    generator = np.random.default_rng(9)
+    visits = generator.standard_normal((400, 2))
+    shown = generator.random(400) < 0.8
+    clicks = generator.random(400) < np.where(shown == (visits[:, 0] > 0), 0.8, 0.2)
+    rows = [
+        f"{a:.3f},{b:.3f},{'new' if new else 'old'},{int(click)},{0.8 if new else 0.2}"
+        for (a, b), new, click in zip(visits, shown, clicks, strict=True)
+    ]
+    header = "age,visits,action,reward,propensity"
+    path.write_text("\n".join([header, *rows]) + "\n")
 
 
 def put_outcomes(folder: Path) -> None:

@@ -44,6 +44,7 @@ REDUCTIONS = {
     r"train ": "--epochs 2 --set batch=100",
     r"vi ": "--epochs 1 --set warm_start_epochs=1 --samples 2",
     r"bandit ": "--steps 60 --seeds 1 --workers 1",
+    r"off-policy ": "--set minibatches=2 --draws 2",
     r"predict .*--certificate": "",
     r"predict ": "--samples 2",
     r"simulate ": "--shapes 2x2 --trials 3",

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = ["Average", "Winners", "winners"]
+__all__ = ["Average", "Winners", "paired", "winners"]
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,20 @@ class Average:
         if len(found) > 1:
             error = float(found.std(ddof=1) / math.sqrt(len(found)))
         return cls(float(found.mean()), error, len(found))
+
+    def interval(self, confidence: float = 0.95) -> tuple[float, float] | None:
+        """Student's interval of the mean; None for a single run.
+
+        Example:
+            >>> [round(end, 2) for end in Average.of([1.0, 2.0, 3.0]).interval()]
+            [-0.48, 4.48]
+        """
+        if self.standard_error is None:
+            return None
+        from scipy.stats import t
+
+        reach = float(t.ppf((1 + confidence) / 2, self.count - 1)) * self.standard_error
+        return self.mean - reach, self.mean + reach
 
 
 @dataclass(frozen=True)
@@ -74,9 +88,18 @@ def winners(regrets: Mapping[str, Mapping[int, float]]) -> Winners:
     )
 
 
+def paired(runs: Mapping[int, float], others: Mapping[int, float]) -> Average | None:
+    """The mean difference of two agents on the seeds that both have; None if there are none.
+
+    Example:
+        >>> paired({0: 2.0, 1: 6.0, 2: 9.0}, {0: 1.0, 1: 5.0})
+        Average(mean=1.0, standard_error=0.0, count=2)
+    """
+    return Average.of(runs[seed] - others[seed] for seed in runs if seed in others)
+
+
 def _within_error(runs: Mapping[int, float], best: Mapping[int, float]) -> bool:
-    shared = [seed for seed in runs if seed in best]
-    difference = Average.of(runs[seed] - best[seed] for seed in shared)
+    difference = paired(runs, best)
     if difference is None or difference.standard_error is None:
         return False
     return difference.mean <= difference.standard_error

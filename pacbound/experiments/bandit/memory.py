@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from pacbound.experiments.bandit.settings import AgentSettings
+from pacbound.experiments.bandit.stream import State
 
 __all__ = ["Memory"]
 
@@ -15,14 +19,15 @@ class Memory:
 
     Arguments:
         size: The length of a context.
-        context_scale: The divisor of contexts.
-        reward_scale: The divisor of rewards.
+        settings: The divisors of contexts and rewards, and whether rewards are standardised.
     """
 
-    def __init__(self, size: int, context_scale: float = 1.0, reward_scale: float = 1.0) -> None:
+    def __init__(self, size: int, settings: AgentSettings) -> None:
         self.count = 0
-        self.context_scale = context_scale
-        self.reward_scale = reward_scale
+        self.context_scale = settings.context_scale
+        self.standardized = settings.standardize
+        self.reward_scale = settings.reward_scale
+        self.center, self.scale = np.float32(0), np.float32(self.reward_scale)
         self._inputs = np.empty((1024, size + 1), np.float32)
         self._arms = np.empty(1024, np.int64)
         self._rewards = np.empty(1024, np.float32)
@@ -39,8 +44,17 @@ class Memory:
         self._inputs[first:last] = self.as_inputs(contexts)
         self._arms[first:last] = arms
         self._rewards[first:last] = rewards
-        self._rewards[first:last] /= np.float32(self.reward_scale)
         self.count = last
+
+    def settle(self) -> None:
+        """Standardise by the rewards so far; until the next call, new ones are treated alike.
+
+        All arms have the same centre and scale, so the best arm stays the best.
+        """
+        if self.standardized:
+            seen = self._rewards[: self.count]
+            self.center = seen.mean(dtype=np.float64).astype(np.float32)
+            self.scale = np.float32(self.reward_scale * (seen.std(dtype=np.float64) or 1))
 
     def as_inputs(self, contexts: NDArray[np.float32]) -> NDArray[np.float32]:
         """Contexts as a network sees them: scaled, with a 1 for the bias."""
@@ -61,7 +75,19 @@ class Memory:
     @property
     def rewards(self) -> NDArray[np.float32]:
         """(count,), scaled"""
-        return self._rewards[: self.count]
+        scaled: NDArray[np.float32] = (self._rewards[: self.count] - self.center) / self.scale
+        return scaled
+
+    def state(self) -> State:
+        """The centre and the scale, which depend on when they were last settled."""
+        return {"standard": np.array([self.center, self.scale])}
+
+    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Continue from a saved state; ValueError if no rewards can lead to it."""
+        center, scale = state["standard"]
+        if not scale > 0:
+            raise ValueError("its rewards have no scale")
+        self.center, self.scale = center, scale
 
 
 def _doubled(array: NDArray[Any]) -> NDArray[Any]:

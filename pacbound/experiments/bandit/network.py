@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -25,6 +26,7 @@ from pacbound.seeds import derive
 __all__ = ["RewardNetwork"]
 
 Array = NDArray[np.float32]
+LEAST = 1e-15  # of a learned noise, whose square must be a float32
 
 
 class RewardNetwork:
@@ -62,7 +64,8 @@ class RewardNetwork:
         self.stream = Stream(derive("training", seed))
         self.parameters = FlatParameters(self.network)
         self.optimizer = Adam(len(self.parameters.values))
-        variances = settings.prior_variance * (2 if len(settings.prior_variance) == 1 else 1)
+        variances = _prior_variances(settings, size)
+        self.noise = settings.noise
         self.hidden, self.output = (
             layer_of(q, self.parameters, settings.batch, variance, settings.weight_draws)
             for (_, q, _), variance in zip(self.network.posteriors(start), variances, strict=True)
@@ -89,6 +92,8 @@ class RewardNetwork:
 
     def _train(self, memory: Memory) -> None:
         settings = self.settings
+        memory.settle()
+        rewards = memory.rewards
         if settings.reset_optimizer:
             self.optimizer.reset()
         batches = self.stream.generator.integers(
@@ -98,13 +103,27 @@ class RewardNetwork:
         first_rate = settings.learning_rate / (1 + settings.slowing * memory.count / 1000)
         for i, rows in enumerate(batches):
             np.take(memory.inputs, rows, axis=0, out=self._inputs, mode="clip")
-            np.take(memory.rewards, rows, out=self._rewards[:, 0], mode="clip")
+            np.take(rewards, rows, out=self._rewards[:, 0], mode="clip")
             np.take(self._eye, memory.arms[rows], axis=0, out=self._chosen, mode="clip")
             self.hidden.draw_noise(self.stream)
             self.output.draw_for_means(self.stream)
             self.gradient(self._inputs, self._chosen, self._rewards, weight)
             rate = first_rate / (1 + settings.decay * i)
             self.optimizer.step(self.parameters.values, self.parameters.gradient, rate)
+        if settings.learn_noise:
+            self._learn_noise(memory)
+
+    def _learn_noise(self, memory: Memory) -> None:
+        """σ² becomes the mean of E(r − y)², with the setting's as some earlier observations.
+
+        The expectation is over weights and a minibatch, one draw for each row.
+        """
+        rows = self.stream.generator.integers(memory.count, size=self.settings.batch)
+        drawn = self.predict(memory.inputs[rows])[np.arange(len(rows)), memory.arms[rows]]
+        residual = float(np.square(drawn - memory.rewards[rows]).mean())
+        before = 2 * self.settings.gamma_shape
+        total = before * self.settings.noise**2 + memory.count * residual
+        self.noise = math.sqrt(total / (before + memory.count))
 
     def gradient(self, inputs: Array, chosen: Array, rewards: Array, weight: float) -> None:
         """Set the gradient of the loss at the drawn noise of the layers.
@@ -121,7 +140,7 @@ class RewardNetwork:
         np.greater(sampled, 0, out=self._alive)
         np.multiply(sampled, self._alive, out=self._features[:, :-1])
         means = self.output.means(self._features)
-        scale = np.float32(1 / (self.settings.noise**2 * len(inputs)))
+        scale = np.float32(1 / (self.noise**2 * len(inputs)))
         by_mean = np.subtract(means, rewards)
         by_mean *= chosen
         by_mean *= scale
@@ -163,12 +182,25 @@ class RewardNetwork:
         """Parameters, optimiser and randomness."""
         return {
             "parameters": self.parameters.values,
+            "noise": np.array(self.noise),
             **prefixed("optimizer", self.optimizer.state()),
             **prefixed("stream", self.stream.state()),
         }
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Continue from a saved state."""
+        """Continue from a saved state; ValueError if no training can lead to it."""
+        noise = float(state["noise"])
+        if not (LEAST < noise < 1 / LEAST if self.settings.learn_noise else noise == self.noise):
+            raise ValueError("its noise cannot be")
+        self.noise = noise
         self.parameters.values[:] = state["parameters"]
         self.optimizer.restore(under("optimizer", state))
         self.stream.restore(under("stream", state))
+
+
+def _prior_variances(settings: AgentSettings, size: int) -> tuple[float, float]:
+    """λ of the hidden layer and of the output layer."""
+    first, last = settings.prior_variance[0], settings.prior_variance[-1]
+    if not settings.prior_by_width:
+        return first, last
+    return first / (size + 1), last / (settings.hidden + 1)

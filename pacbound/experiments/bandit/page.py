@@ -1,19 +1,23 @@
-"""The table of published runs of contextual bandits."""
+"""The tables of published runs of contextual bandits."""
 
 from __future__ import annotations
 
 import json
-from collections import defaultdict
+import statistics
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from pacbound.experiments.bandit.comparison import Average, winners
+from pacbound.experiments.bandit.comparison import Average, paired, winners
 from pacbound.experiments.bandit.paper import BANDIT_REGRETS
 from pacbound.experiments.bandit.problems import problem_names
+from pacbound.experiments.bandit.rows import BASELINES
 
-__all__ = ["tuned_table", "untuned_table"]
+__all__ = ["differences_table", "jester_table", "spread_table", "tuned_table", "untuned_table"]
 
-AGENTS = ("linear", "greedy", "diag", "k-diag", "k-linear", "k-nonlinear")
+POSTERIORS = ("diag", "k-diag", "k-linear", "k-nonlinear")
+ALWAYS = ("linear", "greedy", *POSTERIORS)  # columns, also if there are no runs yet
+Regrets = dict[str, dict[int, float]]  # by agent and seed
 
 
 def tuned_table(folder: Path) -> str:
@@ -29,19 +33,87 @@ def untuned_table(folder: Path) -> str:
 def _table(folder: Path, protocol: str) -> str:
     """Problems by agents: the mean over seeds and its standard error, with the paper's below."""
     regrets = _published(folder)
-    rows = [f"| problem | {' | '.join(AGENTS)} |", "|---" * (len(AGENTS) + 1) + "|"]
+    papers = BANDIT_REGRETS[protocol]
+    known = {agent for found in regrets.values() for agent in found}
+    known |= {agent for figures in papers.values() for agent in figures}
+    agents = [agent for agent in (*BASELINES, *POSTERIORS) if agent in known or agent in ALWAYS]
+    rows = [f"| problem | {' | '.join(agents)} |", "|---" * (len(agents) + 1) + "|"]
     for problem in problem_names():
         found = regrets.get(problem, {})
         if not found:
             continue
         best = winners(found).best
         most = max(len(own) for own in found.values())
-        ours = [_ours(Average.of(found.get(a, {}).values()), a == best, most) for a in AGENTS]
-        published = BANDIT_REGRETS[protocol][problem]
-        papers = [f"{published[a].mean:.2f}" if a in published else "–" for a in AGENTS]
+        ours = [_ours(Average.of(found.get(a, {}).values()), a == best, most) for a in agents]
+        theirs = [f"{papers[problem][a].mean:.2f}" if a in papers[problem] else "–" for a in agents]
         rows.append(f"| {problem}, {_seeds(most)} | {' | '.join(ours)} |")
-        rows.append(f"| *the paper's* | {' | '.join(papers)} |")
+        rows.append(f"| *the paper's* | {' | '.join(theirs)} |")
     return "\n".join(rows)
+
+
+def differences_table(folder: Path) -> str:
+    """The best posterior of each problem against the best baseline, on the same seeds."""
+    rows = [
+        "| problem | best posterior | best baseline | difference | 95 % interval | seeds |",
+        "|---|---|---|---|---|---|",
+    ]
+    for problem, found in _published(folder).items():
+        ours, theirs = (_best(found, agents) for agents in (POSTERIORS, BASELINES))
+        difference = paired(found[ours], found[theirs]) if ours and theirs else None
+        if difference is not None:
+            rows.append(
+                f"| {problem} | {ours} | {theirs} | {difference.mean:+.2f} | "
+                f"{_interval(difference)} | {difference.count} |"
+            )
+    return "\n".join(rows)
+
+
+def jester_table(folder: Path) -> str:
+    """Regret in jester against what can be compared between choices of jokes."""
+    rows = [
+        "| agent | regret | in per cent of the best fixed arm's | minus linear regression's "
+        "(95 % interval) |",
+        "|---|---|---|---|",
+    ]
+    found = _published(folder).get("jester", {})
+    fixed = _published(folder, fixed=True).get("jester", {})
+    for agent in (agent for agent in (*BASELINES, *POSTERIORS) if agent in found):
+        runs = found[agent]
+        regret = Average.of(runs.values())
+        relative = Average.of(100 * runs[seed] / fixed[agent][seed] for seed in runs)
+        difference = paired(runs, found.get("linear", {}))
+        words = "–"
+        if difference is not None and agent != "linear":
+            words = f"{difference.mean:+.2f} ({_interval(difference)})"
+        cells = [_ours(one, False, len(runs)) for one in (regret, relative)]
+        rows.append(f"| {agent} | {cells[0]} | {cells[1]} | {words} |")
+    return "\n".join(rows)
+
+
+def spread_table(folder: Path) -> str:
+    """Whether single seeds are lost in mushroom: the worst against the median."""
+    rows = ["| agent | median | worst seed | worst ÷ median | seeds |", "|---|---|---|---|---|"]
+    found = _published(folder).get("mushroom", {})
+    for agent in (agent for agent in (*BASELINES, *POSTERIORS) if agent in found):
+        regrets = [*found[agent].values()]
+        middle, worst = statistics.median(regrets), max(regrets)
+        rows.append(
+            f"| {agent} | {middle:.2f} | {worst:.2f} | {worst / middle:.2f} | {len(regrets)} |"
+        )
+    return "\n".join(rows)
+
+
+def _best(found: Regrets, agents: Sequence[str]) -> str | None:
+    """The agent with the smallest mean among those with the most seeds."""
+    runs = {agent: found[agent] for agent in agents if found.get(agent)}
+    if len(runs) < 2:
+        return next(iter(runs), None)
+    return winners(runs).best
+
+
+def _interval(average: Average) -> str:
+    found = average.interval()
+    return "–" if found is None else f"{found[0]:+.2f} to {found[1]:+.2f}"
 
 
 def _ours(average: Average | None, best: bool, most: int) -> str:
@@ -58,11 +130,12 @@ def _seeds(count: int) -> str:
     return f"{count} seed{'s' * (count > 1)}"
 
 
-def _published(folder: Path) -> dict[str, dict[str, dict[int, float]]]:
-    """Regret by problem, agent and seed."""
-    regrets: dict[str, dict[str, dict[int, float]]] = defaultdict(lambda: defaultdict(dict))
+def _published(folder: Path, fixed: bool = False) -> dict[str, Regrets]:
+    """Regret by problem, agent and seed; or that of the best fixed arm on the same streams."""
+    regrets: dict[str, Regrets] = {problem: {} for problem in problem_names()}
     for path in sorted(folder.glob("*.json")):
         record: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        own = regrets[record["problem"]][record["agent"]]
-        own[record["seed"]] = record["normalized_regret"]
+        own = regrets[record["problem"]].setdefault(record["agent"], {})
+        figures = record["best_fixed_arm"] if fixed else record
+        own[record["seed"]] = figures["normalized_regret"]
     return regrets

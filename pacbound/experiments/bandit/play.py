@@ -164,12 +164,12 @@ class _Game:
             raise ValueError("its arms are not a sequence of numbers")
         if not ((arms >= 0) & (arms < self.problem.arms)).all():
             raise ValueError("it pulled an arm that does not exist")
-        _refuse_unfit(own, self.agent.state())
         self.step = len(arms)
         self.arms[: self.step] = arms
         rewards = self.problem.rewards[np.arange(self.step), arms]
         self._regret[: self.step] = self.problem.optimal[: self.step] - rewards
         self.agent.remember(self.problem.contexts[: self.step], arms, rewards)
+        _refuse_unfit(own, self.agent.state())
         self.agent.restore(own)
 
 

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from pacbound.experiments.bandit import paper
 from pacbound.experiments.bandit.cell import BanditCell
-from pacbound.experiments.bandit.comparison import Average, winners
+from pacbound.experiments.bandit.comparison import Average, paired, winners
 from pacbound.experiments.bandit.result import RESULT
 from pacbound.experiments.tables.cell import Row
 from pacbound.experiments.tables.place import Place
 
-__all__ = ["rows"]
+__all__ = ["BASELINES", "rows"]
 
+BASELINES = ("linear", "neural-linear", "bootstrap", "vw", "greedy", "fbnn")
 FIGURES = ("normalized_regret", "regret", "reward", "steps", "seconds", "best_fixed_arm")
 
 
@@ -50,24 +51,41 @@ def _of_problem(
         for run in own
         if run["state"] == "done"
     }
-    others = [agent for agent in published if agent not in runs and agent not in _BUILT]
+    baseline = _best_baseline(regrets)
     return [
         {
             "problem": problem,
             "agent": agent,
-            **_mapping(Average.of(regrets.get(agent, {}).values())),
+            **_mapping(Average.of(regrets[agent].values())),
             "best": agent == outcome.best,
             "close": agent in outcome.close,
             "best_fixed_arm": _mapping(Average.of(fixed.values())),
+            "baseline": baseline,
+            "difference": _difference(regrets, agent, baseline),
             "paper": asdict(published[agent]) if agent in published else None,
-            "runs": runs.get(agent, []),
+            "runs": own,
         }
-        for agent in (*runs, *others)
+        for agent, own in runs.items()
     ]
 
 
-# The paper's agents that we have. For the others, only the paper's figures are shown.
-_BUILT = ("greedy", "diag", "k-diag", "k-linear", "k-nonlinear")
+def _best_baseline(regrets: Mapping[str, Mapping[int, float]]) -> str | None:
+    """The baseline with the smallest mean among those with the most runs."""
+    runs = {agent: regrets[agent] for agent in BASELINES if regrets.get(agent)}
+    return winners(runs).best or next(iter(runs), None)
+
+
+def _difference(
+    regrets: Mapping[str, Mapping[int, float]], agent: str, baseline: str | None
+) -> dict[str, Any] | None:
+    """How much more regret an agent has than the baseline on the same seeds, with 95 % limits."""
+    if baseline is None or agent == baseline:
+        return None
+    found = paired(regrets[agent], regrets[baseline])
+    if found is None:
+        return None
+    lower, upper = found.interval() or (None, None)
+    return {**asdict(found), "lower": lower, "upper": upper}
 
 
 def _run(cell: BanditCell, root: Path) -> Row:

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from pacbound.errors import SettingError, unknown_name
+from pacbound.experiments.bandit.scores import SCORES
 from pacbound.networks.initializers import INITIALIZERS
 
 __all__ = ["AgentSettings"]
@@ -30,15 +31,26 @@ class AgentSettings:
     initializer: str = "fan-in-uniform"
     context_scale: float = 1.0  # contexts are divided by this
     reward_scale: float = 1.0  # and rewards by this
+    standardize: bool = False  # rewards by the mean and deviation of those seen so far
     # the ELBO
     noise: float = 0.5  # σ of the likelihood, in scaled rewards
+    learn_noise: bool = False  # from the residuals, with a prior at `noise`
     prior_variance: tuple[float, ...] = (1.0,)  # for all weights, or for each layer
+    prior_by_width: bool = False  # divide it by the number of inputs of the layer
+    floor: float = 0.0  # of predictions' deviations, in units of a linear regression's
     beta: float = 1.0  # the weight of the KL, or of the L2 penalty without noise
     initial_scale: tuple[float, ...] = (0.05,)  # of the posterior: for all, or for each layer
     # K-Nonlinear
     flow_hidden: tuple[int, ...] = (50,)
     flow_steps: int = 2  # per mode of a weight
     weight_draws: int = 1  # per minibatch
+    # fBNN: the prior over functions, in scaled rewards, and the estimate of the KL to it
+    kernel_variance: float = 1.0
+    kernel_length: float = 1.0  # in units of the distance of typical contexts
+    measurement_points: int = 16
+    measurement_noise: float = 0.02  # its deviation
+    function_draws: int = 32  # networks, from which the score is estimated
+    score: str = "gaussian"  # or spectral
     # the bootstrap
     members: int = 3
     share: float = 0.8  # the probability that a member sees an observation
@@ -124,13 +136,23 @@ _RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
     "initializer": (lambda value: value in INITIALIZERS, f"one of {', '.join(INITIALIZERS)}"),
     "context_scale": (_positive, "a positive number"),
     "reward_scale": (_positive, "a positive number"),
+    "standardize": (_flag, "true or false"),
     "noise": (_positive, "a positive number"),
+    "learn_noise": (_flag, "true or false"),
     "prior_variance": (_for_layers, "a positive number, or one for each of the two layers"),
+    "prior_by_width": (_flag, "true or false"),
+    "floor": (_not_negative, "a number of 0 or more"),
     "beta": (_not_negative, "a number of 0 or more"),
     "initial_scale": (_for_layers, "a positive number, or one for each of the two layers"),
     "flow_hidden": (_sizes, "a list of positive layer sizes, such as [50]"),
     "flow_steps": (_whole(0), "a whole number of 0 or more"),
     "weight_draws": (_whole(1), "a whole number of 1 or more"),
+    "kernel_variance": (_positive, "a positive number"),
+    "kernel_length": (_positive, "a positive number"),
+    "measurement_points": (_whole(1), "a whole number of 1 or more"),
+    "measurement_noise": (_positive, "a positive number"),
+    "function_draws": (_whole(2), "a whole number of 2 or more"),
+    "score": (lambda value: value in SCORES, f"one of {', '.join(SCORES)}"),
     "members": (_whole(1), "a whole number of 1 or more"),
     "share": (lambda value: _positive(value) and value <= 1, "a probability above 0"),
     "ridge": (_positive, "a positive number"),

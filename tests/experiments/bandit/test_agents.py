@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
+from importlib.util import find_spec
+from typing import Any
 
 import numpy as np
 import pytest
@@ -24,6 +26,7 @@ from pacbound.seeds import derive
 
 POSTERIORS = ["point", "diag", "k-diag", "k-linear", "k-nonlinear"]
 SIZE, ARMS, BATCH = 5, 3, 12
+INSTALLED = [name for name in AGENTS if name != "vw" or find_spec("vowpalwabbit")]
 
 
 class Prepared:
@@ -280,9 +283,10 @@ def test_the_linear_agent_samples_from_its_posterior() -> None:
     np.testing.assert_allclose(*frequency, atol=0.02)
 
 
-@pytest.mark.parametrize("name", AGENTS)
-def test_a_restored_agent_continues_as_the_original(name: str) -> None:
-    settings = AgentSettings(hidden=5, minibatches=3, batch=8)
+@pytest.mark.parametrize("changes", [{}, {"standardize": True, "learn_noise": True, "floor": 1.0}])
+@pytest.mark.parametrize("name", INSTALLED)
+def test_a_restored_agent_continues_as_the_original(name: str, changes: dict[str, Any]) -> None:
+    settings = AgentSettings(hidden=5, minibatches=3, batch=8, **changes)
     contexts, arms, rewards = regression_data()
     agent, other = (make_agent(name, 4, 3, settings, seed) for seed in (0, 0))
     agent.observe(contexts[:100], arms[:100], rewards[:100])
@@ -301,7 +305,7 @@ def test_a_restored_agent_continues_as_the_original(name: str) -> None:
 
 
 def test_memory_grows_and_scales() -> None:
-    memory = Memory(2, context_scale=2.0, reward_scale=10.0)
+    memory = Memory(2, AgentSettings(context_scale=2.0, reward_scale=10.0))
     contexts = np.arange(6000, dtype=np.float32).reshape(3000, 2)
     for part in np.split(np.arange(3000), 30):
         memory.add(contexts[part], part % 3, part.astype(np.float32))
@@ -309,6 +313,91 @@ def test_memory_grows_and_scales() -> None:
     assert (memory.inputs[:, 2] == 1).all()
     np.testing.assert_array_equal(memory.arms, np.arange(3000) % 3)
     np.testing.assert_allclose(memory.rewards, np.arange(3000) / 10, rtol=1e-6)
+
+
+def test_rewards_are_standardized_by_those_seen_before_the_last_training() -> None:
+    memory = Memory(2, AgentSettings(standardize=True, reward_scale=2.0))
+    rewards = np.random.default_rng(0).normal(5, 3, 90).astype(np.float32)
+    contexts, arms = np.zeros((90, 2), np.float32), np.zeros(90, np.int64)
+    memory.add(contexts[:60], arms[:60], rewards[:60])
+    memory.settle()
+    memory.add(contexts[60:], arms[60:], rewards[60:])
+    expected = (rewards - rewards[:60].mean()) / (2 * rewards[:60].std())
+    np.testing.assert_allclose(memory.rewards, expected, rtol=1e-4, atol=1e-5)
+    same = Memory(2, AgentSettings(standardize=True))
+    same.add(contexts[:3], arms[:3], np.full(3, 7, np.float32))
+    same.settle()
+    assert memory.rewards.dtype == np.float32
+    np.testing.assert_array_equal(same.rewards, 0)
+
+
+def test_the_noise_is_learned_from_the_residuals() -> None:
+    generator = np.random.default_rng(5)
+    contexts = generator.standard_normal((3000, 2)).astype(np.float32)
+    arms = generator.integers(2, size=3000)
+    rewards = contexts[:, 0] * (1 - 2 * arms) + 0.3 * generator.standard_normal(3000)
+    settings = AgentSettings(
+        minibatches=300, learning_rate=0.01, decay=0.02, noise=1.0, learn_noise=True, batch=128
+    )
+    agent = make_agent("diag", 2, 2, settings, seed=0)
+    agent.observe(contexts, arms, rewards.astype(np.float32))
+    for _ in range(5):
+        agent.train()
+    assert agent.network.noise == pytest.approx(0.3, abs=0.06)
+    few = make_agent("diag", 2, 2, settings, seed=0)
+    few.observe(contexts[:2], arms[:2], rewards[:2].astype(np.float32))
+    few.train()
+    assert few.network.noise > 0.7  # two observations say little
+
+
+def test_the_priors_variance_can_follow_the_width() -> None:
+    settings = AgentSettings(prior_variance=(2.0, 3.0), prior_by_width=True)
+    made = RewardNetwork(9, 4, "diag", settings, derive("width"))
+    assert made.hidden.prior_variance == pytest.approx(2 / 10)
+    assert made.output.prior_variance == pytest.approx(3 / 51)
+
+
+def test_the_floor_is_the_deviation_of_a_linear_regression() -> None:
+    contexts, arms, rewards = regression_data()
+    settings = AgentSettings(hidden=5, minibatches=3, batch=8, floor=0.5)
+    agent = make_agent("k-linear", 4, 3, settings, seed=0)
+    for rows in (slice(120), slice(120, 200)):
+        agent.observe(contexts[rows], arms[rows], rewards[rows])
+        agent.train()
+    x = np.hstack([contexts, np.ones((200, 1))])
+    unusual = np.array([4, -3, 2, 5, 1], np.float32)
+    noise = agent.floor.draw(np.repeat(unusual[None], 20_000, axis=0), agent.stream)
+    for arm in range(3):
+        own = x[arms == arm]
+        inverse = np.linalg.inv(own.T @ own + (x**2).sum(1).mean() * np.eye(5))
+        drawn = agent.network.predict(agent.memory.inputs[arms == arm])[:, arm]
+        errors = np.square(drawn - rewards[arms == arm]).mean()
+        expected = 0.5 * np.sqrt(errors * unusual @ inverse @ unusual)
+        assert noise[:, arm].std() == pytest.approx(expected, rel=0.2)
+        leverages = np.einsum("ni,ij,nj->n", own, inverse, own)
+        quiet = agent.floor.draw(agent.memory.inputs[arms == arm], agent.stream)[:, arm] == 0
+        np.testing.assert_array_equal(quiet, leverages <= 2 * leverages.mean())
+        assert 0.8 < quiet.mean() < 1
+
+
+def test_the_floor_makes_an_agent_try_what_it_is_wrongly_certain_of() -> None:
+    """Arm 1 loses on average for one kind of context, and was never pulled for the other."""
+    contexts = np.array([[1, 0]] * 40 + [[0, 1]] * 10, np.float32)
+    arms = np.array([0, 1] * 20 + [0] * 10)
+    rewards = np.array([0, -3, 0, 1] * 10 + [0] * 10, np.float32)
+    tried = {}
+    for floor in (0.0, 1.0):
+        settings = AgentSettings(
+            noise=0.1, floor=floor, initial_scale=(0.001,), learning_rate=0.01, batch=64
+        )
+        agent = make_agent("diag", 2, 2, settings, seed=0)
+        agent.observe(contexts, arms, rewards)
+        agent.train()
+        tried[floor] = [
+            agent.choose(np.repeat(row[None], 4000, axis=0)).mean() for row in np.eye(2, dtype="f4")
+        ]
+    assert max(tried[0.0]) < 0.02
+    assert tried[1.0][1] > 0.1 > 3 * tried[1.0][0]
 
 
 def test_training_that_diverges_says_so() -> None:

@@ -16,10 +16,10 @@ def test_every_entry_is_of_a_known_problem_agent_and_setting() -> None:
     found = recipes._protocols()
     assert tuple(found) == PROTOCOLS
     for protocol, values in found.items():
-        assert set(values) == {"every", "agents", "problems"}
+        assert set(values) == {"every", "agents", "own", "problems"}
         assert set(values["agents"]) <= set(AGENTS)
         assert set(values["problems"]) <= set(problem_names())
-        for there in values["problems"].values():
+        for there in (values["own"], *values["problems"].values()):
             assert set(there) <= {"every", *AGENTS}
         for problem in problem_names():
             for agent in AGENTS:
@@ -32,13 +32,31 @@ def test_the_published_protocol_is_kept() -> None:
             tuned = agent_settings(agent, problem)
             assert (tuned.train_every, tuned.hidden, tuned.batch) == (50, 50, 512)
             untuned = agent_settings(agent, problem, "untuned")
-            assert untuned == AgentSettings(learning_rate=1e-4, minibatches=100)
+            assert (untuned.learning_rate, untuned.minibatches) == (1e-4, 100)
+            assert untuned == agent_settings(agent, "statlog", "untuned")  # the same for all
+
+
+def test_agents_without_tuning_differ_only_in_what_is_their_own() -> None:
+    common = agent_settings("diag", "statlog", "untuned")
+    assert common == AgentSettings(
+        learning_rate=1e-4,
+        minibatches=100,
+        standardize=True,
+        noise=0.1,
+        prior_variance=(2.0,),
+        prior_by_width=True,
+        initial_scale=(0.0067,),
+        floor=1.0,
+    )
+    for agent in AGENTS:
+        assert agent == "fbnn" or agent_settings(agent, "adult", "untuned") == common
 
 
 def test_the_nearest_says_most(monkeypatch: pytest.MonkeyPatch) -> None:
     values = {
         "every": {"noise": 1.0, "beta": 1.0, "ridge": 1.0, "share": 0.1},
         "agents": {"diag": {"noise": 2.0, "beta": 2.0, "ridge": 2.0}},
+        "own": {"every": {"share": 0.2}, "linear": {"beta": 0.5}},
         "problems": {"adult": {"every": {"noise": 3.0, "beta": 3.0}, "diag": {"noise": 4.0}}},
     }
     monkeypatch.setattr(recipes, "_protocols", lambda: {"tuned": values})
@@ -49,8 +67,9 @@ def test_the_nearest_says_most(monkeypatch: pytest.MonkeyPatch) -> None:
 
     assert found("diag", "adult") == (4, 3, 2, 0.1)
     assert found("greedy", "adult") == (3, 3, 1, 0.1)
-    assert found("diag", "mine.npz") == (2, 2, 2, 0.1)
-    assert found("linear", "mine.npz") == (1, 1, 1, 0.1)
+    assert found("diag", "statlog") == (2, 2, 2, 0.1)
+    assert found("diag", "mine.npz") == (2, 2, 2, 0.2)
+    assert found("linear", "mine.npz") == (1, 0.5, 1, 0.2)
     assert found("diag", "adult", noise=5, share=1) == (5, 3, 2, 1)
 
 

@@ -8,7 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from pacbound.experiments.bandit.page import tuned_table, untuned_table
+from pacbound.experiments.bandit.page import (
+    differences_table,
+    jester_table,
+    spread_table,
+    tuned_table,
+    untuned_table,
+)
 from pacbound.experiments.bandit.paper import BANDIT_REGRETS
 
 REGRETS = {"linear": [7.0, 8.0, 9.0], "k-linear": [1.5, 1.25, 2.5], "diag": [1.0]}
@@ -19,7 +25,8 @@ def folder(tmp_path: Path) -> Path:
     for agent, regrets in REGRETS.items():
         for seed, regret in enumerate(regrets):
             record = {"problem": "mushroom", "agent": agent, "seed": seed}
-            text = json.dumps({**record, "normalized_regret": regret})
+            fixed = {"best_fixed_arm": {"normalized_regret": 2 * (seed + 1)}}
+            text = json.dumps({**record, **fixed, "normalized_regret": regret})
             (tmp_path / f"mushroom-{agent}-{seed}.json").write_text(text)
     return tmp_path
 
@@ -50,6 +57,38 @@ def test_the_papers_figures_stand_below(folder: Path, make: object) -> None:
     papers = dict(zip(cells(table, 0), cells(table, 3), strict=True))
     assert papers["k-linear"] == f"{BANDIT_REGRETS[protocol]['mushroom']['k-linear'].mean:.2f}"
     assert papers["linear"] == "–"
+
+
+def test_the_best_posterior_is_compared_on_the_same_seeds(folder: Path) -> None:
+    row = cells(differences_table(folder), 2)
+    differences = [ours - theirs for ours, theirs in zip(*two_of(REGRETS), strict=True)]
+    mean, error = statistics.mean(differences), statistics.stdev(differences) / 3**0.5
+    reach = 4.30265 * error  # Student's quantile with two degrees of freedom
+    assert row[:4] == ["mushroom", "k-linear", "linear", f"{mean:+.2f}"]
+    assert row[4:] == [f"{mean - reach:+.2f} to {mean + reach:+.2f}", "3"]
+
+
+def two_of(regrets: dict[str, list[float]]) -> tuple[list[float], list[float]]:
+    return regrets["k-linear"], regrets["linear"]
+
+
+def test_the_worst_seed_stands_beside_the_median(folder: Path) -> None:
+    rows = {row[0]: row[1:] for row in (cells(spread_table(folder), i) for i in (2, 3, 4))}
+    assert rows["k-linear"] == ["1.50", "2.50", "1.67", "3"]
+    assert rows["diag"] == ["1.00", "1.00", "1.00", "1"]
+
+
+def test_jester_is_relative_to_the_fixed_arm_and_to_linear_regression(folder: Path) -> None:
+    for path in list(folder.iterdir()):
+        record = json.loads(path.read_text())
+        path.write_text(json.dumps({**record, "problem": "jester"}))
+    rows = {row[0]: row[1:] for row in (cells(jester_table(folder), i) for i in (2, 3, 4))}
+    relative = [100 * regret / (2 * (seed + 1)) for seed, regret in enumerate(REGRETS["k-linear"])]
+    error = statistics.stdev(relative) / 3**0.5
+    assert rows["k-linear"][1] == f"{statistics.mean(relative):.2f} ± {error:.2f}"
+    assert rows["k-linear"][2].startswith("-6.25 (")
+    assert rows["diag"] == ["1.00", "50.00", "-6.00 (–)"]
+    assert rows["linear"][2] == "–"
 
 
 def test_problems_without_runs_are_left_out(folder: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pacbound.errors import unknown_name
 from pacbound.experiments.bandit.agents.base import Agent
 from pacbound.experiments.bandit.agents.bootstrap import Bootstrap
+from pacbound.experiments.bandit.agents.fbnn import FunctionalThompson
 from pacbound.experiments.bandit.agents.greedy import Greedy
 from pacbound.experiments.bandit.agents.linear import Linear
 from pacbound.experiments.bandit.agents.neural_linear import NeuralLinear
@@ -15,6 +16,7 @@ from pacbound.experiments.bandit.agents.thompson import (
     KNonlinearThompson,
 )
 from pacbound.experiments.bandit.agents.uniform import Uniform
+from pacbound.experiments.bandit.agents.vw import VowpalWabbit
 from pacbound.experiments.bandit.settings import AgentSettings
 from pacbound.seeds import derive
 
@@ -26,6 +28,8 @@ AGENTS: dict[str, type[Agent]] = {
     "greedy": Greedy,
     "neural-linear": NeuralLinear,
     "bootstrap": Bootstrap,
+    "vw": VowpalWabbit,
+    "fbnn": FunctionalThompson,
     "diag": DiagThompson,
     "k-diag": KDiagThompson,
     "k-linear": KLinearThompson,

@@ -30,10 +30,7 @@ class Bootstrap(Agent):
         super().__init__(size, arms, settings, seed)
         # A separate stream: when observations are replayed, members keep the same ones.
         self._kept = Stream(derive("bootstrap", seed))
-        self.memories = [
-            Memory(size, settings.context_scale, settings.reward_scale)
-            for _ in range(settings.members)
-        ]
+        self.memories = [Memory(size, settings) for _ in range(settings.members)]
         self.networks = [
             RewardNetwork(size, arms, "point", settings, derive("member", seed, i))
             for i in range(settings.members)

@@ -15,3 +15,4 @@ class Greedy(Thompson):
     """
 
     posterior = "point"
+    has_floor = False

@@ -28,7 +28,7 @@ class NeuralLinear(Agent):
 
     def __init__(self, size: int, arms: int, settings: AgentSettings, seed: str) -> None:
         super().__init__(size, arms, settings, seed)
-        self.memory = Memory(size, settings.context_scale, settings.reward_scale)
+        self.memory = Memory(size, settings)
         self.network = RewardNetwork(size, arms, "point", settings, seed)
         self.regression = BayesianRegression(settings.hidden + 1, arms, settings)
 
@@ -59,11 +59,13 @@ class NeuralLinear(Agent):
     def state(self) -> State:
         return {
             **prefixed("agent", super().state()),
+            **prefixed("memory", self.memory.state()),
             **prefixed("network", self.network.state()),
             **prefixed("regression", self.regression.state()),
         }
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
         super().restore(under("agent", state))
+        self.memory.restore(under("memory", state))
         self.network.restore(under("network", state))
         self.regression.restore(under("regression", state))

@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pacbound.experiments.bandit.agents.base import Agent, Arms, Contexts, Rewards
+from pacbound.experiments.bandit.floor import Floor
 from pacbound.experiments.bandit.memory import Memory
 from pacbound.experiments.bandit.network import RewardNetwork
 from pacbound.experiments.bandit.settings import AgentSettings
-from pacbound.experiments.bandit.stream import State
+from pacbound.experiments.bandit.stream import State, prefixed, under
 
 __all__ = ["DiagThompson", "KDiagThompson", "KLinearThompson", "KNonlinearThompson", "Thompson"]
 
@@ -24,15 +25,27 @@ class Thompson(Agent):
     """
 
     posterior: ClassVar[str]
+    has_floor: ClassVar[bool] = True  # whether the setting of that name applies
 
     def __init__(self, size: int, arms: int, settings: AgentSettings, seed: str) -> None:
         super().__init__(size, arms, settings, seed)
-        self.memory = Memory(size, settings.context_scale, settings.reward_scale)
-        self.network = RewardNetwork(size, arms, self.posterior, settings, seed)
+        self.memory = Memory(size, settings)
+        self.network = self.make_network(size, arms, settings, seed)
+        floored = settings.floor > 0 and self.has_floor
+        self.floor = Floor(size + 1, arms, settings) if floored else None
+
+    def make_network(
+        self, size: int, arms: int, settings: AgentSettings, seed: str
+    ) -> RewardNetwork:
+        """The network with its posterior."""
+        return RewardNetwork(size, arms, self.posterior, settings, seed)
 
     def choose(self, contexts: Contexts) -> Arms:
         inputs = self.memory.as_inputs(contexts)
-        best: Arms = np.argmax(self.network.predict(inputs), axis=1)
+        rewards = self.network.predict(inputs)
+        if self.floor is not None:
+            rewards += self.floor.draw(inputs, self.network.stream).astype(np.float32)
+        best: Arms = np.argmax(rewards, axis=1)
         return best
 
     def remember(self, contexts: Contexts, arms: Arms, rewards: Rewards) -> None:
@@ -40,12 +53,17 @@ class Thompson(Agent):
 
     def train(self) -> None:
         self.network.train(self.memory)
+        if self.floor is not None:
+            self.floor.update(self.memory, self.network)
 
     def state(self) -> State:
-        return self.network.state()
+        floor = {} if self.floor is None else prefixed("floor", self.floor.state())
+        return {**self.network.state(), **floor}
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
         self.network.restore(state)
+        if self.floor is not None:
+            self.floor.restore(under("floor", state))
 
 
 class DiagThompson(Thompson):

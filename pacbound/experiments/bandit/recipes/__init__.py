@@ -11,6 +11,7 @@ import yaml
 
 from pacbound.errors import SettingError, unknown_name
 from pacbound.experiments.bandit.agents import AGENTS
+from pacbound.experiments.bandit.problems import problem_names
 from pacbound.experiments.bandit.settings import AgentSettings
 
 __all__ = ["PROTOCOLS", "TUNED", "UNTUNED", "agent_settings"]
@@ -18,6 +19,7 @@ __all__ = ["PROTOCOLS", "TUNED", "UNTUNED", "agent_settings"]
 TUNED, UNTUNED = "tuned", "untuned"
 PROTOCOLS = (TUNED, UNTUNED)
 EVERY = "every"  # agent
+OWN = "own"  # problem
 CHOSEN = {  # runs differ in these, so they are selected, not set
     "problem": "the argument of bandit, or --problem of table",
     "agent": "--agent",
@@ -36,7 +38,7 @@ def agent_settings(
 ) -> AgentSettings:
     """The settings of an agent for a problem.
 
-    An unnamed problem, a user's file, gets the agent's general settings.
+    An unnamed problem, a user's file, gets settings for rewards of any size.
 
     Example:
         >>> agent_settings("diag", "statlog", "untuned").learning_rate
@@ -51,7 +53,8 @@ def agent_settings(
         if name in given:
             raise SettingError(f"{name} is not a setting of an agent; choose it with {option}")
     values = _protocols()[protocol]
-    there = values["problems"].get(problem, {})
+    named = problem in problem_names()
+    there = values["problems"].get(problem, {}) if named else values[OWN]
     return AgentSettings.from_mapping(
         {
             **values[EVERY],

@@ -1,0 +1,96 @@
+"""Vowpal Wabbit: the contextual bandit of an online regression library."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pacbound.errors import MissingDependency
+from pacbound.experiments.bandit.agents.base import Agent, Arms, Contexts, Rewards
+from pacbound.experiments.bandit.memory import Memory
+from pacbound.experiments.bandit.settings import AgentSettings
+from pacbound.experiments.bandit.stream import State, prefixed, under
+
+__all__ = ["VowpalWabbit"]
+
+# Linear regression of every arm's cost, with SquareCB: D. Foster and A. Rakhlin, "Beyond UCB:
+# optimal and efficient contextual bandits with regression oracles" (2020).
+OPTIONS = "--cb_explore_adf --squarecb --quadratic ca --quiet"
+
+
+class VowpalWabbit(Agent):
+    """It learns from every observation once, so its state is what it observed, and with which
+    probability it chose that.
+    """
+
+    def __init__(self, size: int, arms: int, settings: AgentSettings, seed: str) -> None:
+        super().__init__(size, arms, settings, seed)
+        try:
+            from vowpalwabbit import Workspace
+        except ImportError as error:
+            raise MissingDependency(
+                "the agent vw needs vowpalwabbit; install it with: pip install 'pacbound[vw]'"
+            ) from error
+        self.memory = Memory(size, settings)
+        self.workspace = Workspace(OPTIONS)
+        self._probabilities: list[float] = []  # of the arms that were pulled, or will be next
+
+    @property
+    def block(self) -> int:
+        return 1
+
+    def choose(self, contexts: Contexts) -> Arms:
+        chances = np.array([self._chances(row) for row in self.memory.as_inputs(contexts)])
+        draws = self.stream.generator.random((len(contexts), 1))
+        arms: Arms = (draws > chances.cumsum(1)[:, :-1]).sum(1)
+        del self._probabilities[self.memory.count :]
+        self._probabilities += chances[np.arange(len(arms)), arms].tolist()
+        return arms
+
+    def remember(self, contexts: Contexts, arms: Arms, rewards: Rewards) -> None:
+        self.memory.add(contexts, arms, rewards)
+
+    def observe(self, contexts: Contexts, arms: Arms, rewards: Rewards) -> None:
+        known = self.memory.count
+        self.remember(contexts, arms, rewards)
+        # The round robin, and what another policy chose, count as uniform choices.
+        missing = self.memory.count - len(self._probabilities)
+        self._probabilities += [1 / self.arms] * missing
+        self._learn(known)
+
+    def _chances(self, inputs: NDArray[np.float32]) -> NDArray[np.float64]:
+        """The probability of every arm."""
+        found = np.array(self.workspace.predict(self._lines(inputs)), np.float64)
+        normalized: NDArray[np.float64] = found / found.sum()
+        return normalized
+
+    def _learn(self, known: int) -> None:
+        """Learn from the observations after the known ones."""
+        rewards = self.memory.rewards[known:]
+        for i, reward in enumerate(rewards, known):
+            lines = self._lines(self.memory.inputs[i])
+            arm, chance = int(self.memory.arms[i]), self._probabilities[i]
+            lines[1 + arm] = f"0:{-float(reward):.9g}:{chance:.9g} {lines[1 + arm]}"
+            self.workspace.learn(lines)
+
+    def _lines(self, inputs: NDArray[np.float32]) -> list[str]:
+        """An example in the library's text format; it adds the constant itself."""
+        context = " ".join(f"{i}:{value:.9g}" for i, value in enumerate(inputs[:-1]) if value)
+        return [f"shared |c {context}", *(f"|a {arm}" for arm in range(self.arms))]
+
+    def state(self) -> State:
+        chances = np.full(self.memory.count, 1 / self.arms)
+        known = self._probabilities[: self.memory.count]
+        chances[: len(known)] = known
+        return {**prefixed("agent", super().state()), "probabilities": chances}
+
+    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
+        super().restore(under("agent", state))
+        chances = state["probabilities"]
+        if len(chances) != self.memory.count or not ((chances > 0) & (chances <= 1)).all():
+            raise ValueError("it has no probabilities of its pulls")
+        self._probabilities = chances.tolist()
+        self._learn(0)

@@ -1,0 +1,114 @@
+"""A network whose prior is a Gaussian process: the KL is between functions, not weights."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pacbound.experiments.bandit.closed_form.diag import DiagLayer
+from pacbound.experiments.bandit.memory import Memory
+from pacbound.experiments.bandit.network import RewardNetwork
+from pacbound.experiments.bandit.scores import SCORES
+from pacbound.experiments.bandit.settings import AgentSettings
+
+__all__ = ["FunctionalNetwork", "kernel"]
+
+Array = NDArray[np.float32]
+ROWS = 1000  # of memory, which the length of the kernel is measured on
+
+
+def kernel(left: Array, right: Array, length: float, variance: float) -> NDArray[np.float64]:
+    """The prior's covariance: half of it a constant, half exp(−‖x − y‖²/2ℓ²)."""
+    x, y = left.astype(np.float64), right.astype(np.float64)
+    squares = (x**2).sum(1)[:, None] + (y**2).sum(1) - 2 * x @ y.T
+    covariance: NDArray[np.float64] = (variance / 2) * (
+        1 + np.exp(-np.maximum(squares, 0) / (2 * length**2))
+    )
+    return covariance
+
+
+class FunctionalNetwork(RewardNetwork):
+    """Diag with the functional ELBO: S. Sun, G. Zhang, J. Shi and R. Grosse, "Functional
+    variational Bayesian neural networks" (2019).
+
+    The KL is that of the outputs at measurement points, f = f(x_1), …, f(x_M), with a little noise
+    so that they have a density. Its gradient is that of f times ∇ ln q(f) − ∇ ln p(f): the first is
+    estimated from draws of the network, the second is −K⁻¹f. Half of the points are observed
+    contexts; the others have every coordinate from another context, and so are where there are no
+    observations. The prior takes arms to be independent, and the KLs of the arms are added up.
+
+    Arguments: as for RewardNetwork.
+    """
+
+    def __init__(self, size: int, arms: int, settings: AgentSettings, seed: str) -> None:
+        super().__init__(size, arms, "diag", settings, seed)
+        self._length = 1.0
+
+    def train(self, memory: Memory) -> None:
+        """As RewardNetwork.train. The length of the kernel is the distance of typical contexts."""
+        spread = float(memory.inputs[:ROWS].var(0, dtype=np.float64).sum())
+        self._length = self.settings.kernel_length * np.sqrt(2 * spread or 1.0)
+        super().train(memory)
+
+    def gradient(self, inputs: Array, chosen: Array, rewards: Array, weight: float) -> None:
+        """As RewardNetwork.gradient, with the KL at measurement points drawn from the inputs."""
+        super().gradient(inputs, chosen, rewards, 0.0)
+        self.add_divergence(self._measurement_points(inputs), weight)
+
+    def add_divergence(self, points: Array, weight: float) -> None:
+        """Add an estimate of the gradient of weight·KL(q(f) ‖ p(f)), f at these points."""
+        hidden, output = self.hidden, self.output
+        assert isinstance(hidden, DiagLayer) and isinstance(output, DiagLayer)
+        noises, weights = zip(*(self._draw(layer) for layer in (hidden, output)), strict=True)
+        sums = np.matmul(points, weights[0].transpose(0, 2, 1))  # (draws, M, hidden)
+        alive = sums > 0
+        features = np.ones((*sums.shape[:2], sums.shape[2] + 1), np.float32)
+        np.multiply(sums, alive, out=features[:, :, :-1])
+        drawn = np.matmul(features, weights[1].transpose(0, 2, 1))  # (draws, M, arms)
+        by_drawn = self._by_drawn(points, drawn) * np.float32(weight / len(drawn))
+        by_features = np.matmul(by_drawn, weights[1])
+        by_sums = by_features[:, :, :-1] * alive
+        _add(output, noises[1], np.matmul(by_drawn.transpose(0, 2, 1), features))
+        _add(hidden, noises[0], np.matmul(by_sums.transpose(0, 2, 1), points))
+
+    def _by_drawn(self, points: Array, drawn: Array) -> Array:
+        """∇ ln q(f) − ∇ ln p(f) for every draw of f, (draws, M, arms).
+
+        Both are found for u = L⁻¹f, K = LLᵀ: there the prior is standard normal, and one kernel
+        width of the estimator fits all directions.
+        """
+        settings = self.settings
+        covariance = kernel(points, points, self._length, settings.kernel_variance)
+        covariance[np.diag_indices_from(covariance)] += settings.measurement_noise**2
+        inverse = np.linalg.inv(np.linalg.cholesky(covariance)).astype(np.float32)  # L⁻¹
+        noise = np.empty_like(drawn)
+        self.stream.fill(noise)
+        noise *= np.float32(settings.measurement_noise)
+        noise += drawn
+        white = np.matmul(inverse, noise).transpose(2, 0, 1)  # (arms, draws, M)
+        by_white = SCORES[settings.score](white) + white
+        by_drawn: Array = np.matmul(inverse.T, by_white.transpose(1, 2, 0))
+        return by_drawn
+
+    def _measurement_points(self, inputs: Array) -> Array:
+        count = self.settings.measurement_points
+        points = inputs[self.stream.generator.integers(len(inputs), size=count)]
+        mixed = points[: count // 2]
+        rows = self.stream.generator.integers(len(inputs), size=mixed.shape)
+        mixed[:] = inputs[rows, np.arange(inputs.shape[1])]
+        return points
+
+    def _draw(self, layer: DiagLayer) -> tuple[Array, Array]:
+        """Standard normal numbers and the weights made of them, (draws, out, in)."""
+        noise = np.empty((self.settings.function_draws, *layer.mean.shape), np.float32)
+        self.stream.fill_antithetic(noise)
+        weights: Array = noise * np.exp(layer.log_scale)
+        weights += layer.mean
+        return noise, weights
+
+
+def _add(layer: DiagLayer, noise: Array, by_weights: Array) -> None:
+    """From the gradients of drawn weights to those of the posterior's parameters."""
+    layer.by_mean += by_weights.sum(0)
+    by_weights *= noise
+    layer.by_log_scale += by_weights.sum(0) * np.exp(layer.log_scale)

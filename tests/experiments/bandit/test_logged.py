@@ -1,0 +1,263 @@
+"""Off-policy evaluation: limits that hold as often as they say, on logs with known values."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from pacbound.errors import PacboundError
+from pacbound.experiments.bandit.agents import AGENTS, Agent
+from pacbound.experiments.bandit.logged import Log, Plan, evaluate, read_log
+from pacbound.experiments.bandit.logged.estimates import Weighted, of_replay, of_terms
+from pacbound.experiments.bandit.logged.limits import average_lower_limit, mean_lower_limit
+from pacbound.experiments.bandit.settings import AgentSettings
+
+LOGS = 400
+DELTA = 0.1
+# Misses of this many limits in LOGS logs have a probability of 1e-6 if the limits are valid.
+MOST_MISSES = int(stats.binom.ppf(1 - 1e-6, LOGS, DELTA))
+
+CHANCES = np.array([[0.2, 0.6, 0.5], [0.9, 0.1, 0.4]])  # of a reward of 1, by context and arm
+LOGGING = np.array([[0.7, 0.2, 0.1], [0.1, 0.8, 0.1]])
+POLICY = np.array([[0.1, 0.8, 0.1], [0.6, 0.2, 0.2]])
+VALUE = float((POLICY * CHANCES).sum(1).mean())
+LOGGED = float((LOGGING * CHANCES).sum(1).mean())
+
+
+def logged(generator: np.random.Generator, rows: int, model: np.ndarray | None) -> Weighted:
+    contexts = generator.integers(2, size=rows)
+    actions = (generator.random(rows)[:, None] > LOGGING[contexts].cumsum(1)).sum(1)
+    rewards = (generator.random(rows) < CHANCES[contexts, actions]).astype(np.float64)
+    # Arms drawn a few times per row in the place of their probabilities, as for an agent.
+    drawn = generator.multinomial(3, POLICY[contexts]) / 3
+    return Weighted(
+        drawn,
+        None if model is None else model[contexts],
+        actions,
+        rewards,
+        LOGGING[contexts, actions],
+    )
+
+
+@pytest.mark.parametrize("improvement", [False, True])
+@pytest.mark.parametrize("model", [None, CHANCES, 1 - CHANCES], ids=["ips", "dr", "wrong model"])
+def test_limits_of_weighted_rewards_hold(model: np.ndarray | None, improvement: bool) -> None:
+    generator = np.random.default_rng(0)
+    floor = 0.0 if model is None else 1 / LOGGING.min()
+    found = [
+        of_terms(logged(generator, 300, model), floor, DELTA, improvement) for _ in range(LOGS)
+    ]
+    true = VALUE - LOGGED if improvement else VALUE
+    assert sum(not one.lower <= true <= one.upper for one in found) <= MOST_MISSES
+    estimates = np.array([one.estimate for one in found])
+    error = estimates.std() / np.sqrt(LOGS)
+    assert abs(estimates.mean() - true) < 5 * error  # unbiased, with a wrong model too
+    assert np.mean([one.lower <= one.estimate <= one.upper for one in found]) > 0.99
+    # not vacuous
+    assert np.mean([one.upper - one.lower for one in found]) < 0.75 * (2 if improvement else 1)
+
+
+def test_a_good_model_narrows_the_limits() -> None:
+    widths = {}
+    for name, model, floor in (("ips", None, 0.0), ("dr", CHANCES, 1 / LOGGING.min())):
+        one = of_terms(logged(np.random.default_rng(1), 3000, model), floor, DELTA, False)
+        widths[name] = one.upper - one.lower
+    assert widths["dr"] < widths["ips"]
+
+
+def test_the_limit_of_a_mean_holds_for_heavy_tails() -> None:
+    """Rare and large terms: the lower limit may not exceed the mean by luck alone."""
+    generator = np.random.default_rng(2)
+    misses = 0
+    for _ in range(LOGS):
+        terms = np.where(generator.random(200) < 0.01, 50.0, 0.0)  # of mean 0.5
+        misses += mean_lower_limit(terms, 0.0, DELTA) > 0.5
+    assert misses <= MOST_MISSES
+
+
+def test_the_limit_of_an_average_holds_when_means_move() -> None:
+    """The chance of a reward depends on the rewards before, and on when one stops."""
+    generator = np.random.default_rng(3)
+    misses, widths = 0, []
+    for _ in range(LOGS):
+        rewards: list[float] = []
+        means: list[float] = []
+        while len(rewards) < 40 or (np.mean(rewards) < 0.6 and len(rewards) < 120):
+            means.append(0.3 + 0.4 * (sum(rewards[-5:]) / 5))
+            rewards.append(float(generator.random() < means[-1]))
+        found = of_replay(np.array(rewards), DELTA)
+        misses += not found.lower <= np.mean(means) <= found.upper
+        widths.append(found.upper - found.lower)
+    assert misses <= MOST_MISSES
+    assert np.mean(widths) < 0.5
+
+
+def test_limits_are_those_of_a_search_on_a_grid() -> None:
+    generator = np.random.default_rng(4)
+    terms = generator.random(50) * 3
+    limit = mean_lower_limit(terms, 0.5, 0.05)
+    grid = np.linspace(-0.5, 1.5, 4001)[1:]
+    bets = []
+    for t in range(50):
+        before = terms[:t]
+        means = [(0.5 + terms[:i].sum()) / (1 + i) for i in range(t)]
+        variance = (0.25 + sum((before - means) ** 2)) / (1 + t)
+        bets.append(np.sqrt(2 * np.log(20) / (50 * variance)))
+    wealth = [
+        np.prod([1 + min(b, 0.75 / (v + 0.5)) * (x - v) for b, x in zip(bets, terms, strict=True)])
+        for v in grid
+    ]
+    below = grid[np.array(wealth) < 20]
+    assert limit == pytest.approx(below.min(), abs=6e-4)
+    assert (np.diff(wealth) <= 1e-9).all()
+
+
+def test_no_terms_and_constant_terms() -> None:
+    assert average_lower_limit(np.empty(0), 0.05) == 0.0
+    assert average_lower_limit(np.zeros(10), 0.05) == 0.0
+    assert mean_lower_limit(np.zeros(10), 0.0, 0.05) == 0.0
+    assert 0.9 < mean_lower_limit(np.ones(1000), 0.0, 0.05) < 1
+
+
+class Knowing(Agent):
+    """Pulls the arm of the context's sign."""
+
+    def choose(self, contexts: np.ndarray) -> np.ndarray:
+        return (contexts[:, 0] > 0).astype(np.int64)
+
+
+def uniform_log(rows: int) -> Log:
+    generator = np.random.default_rng(5)
+    contexts = generator.standard_normal((rows, 1)).astype(np.float32)
+    actions = generator.integers(2, size=rows)
+    right = actions == (contexts[:, 0] > 0)
+    rewards = (generator.random(rows) < np.where(right, 0.9, 0.2)).astype(np.float64)
+    return Log("log", contexts, actions, rewards, np.full(rows, 0.5), ("no", "yes"))
+
+
+def test_every_estimator_finds_the_value_of_a_known_policy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(AGENTS, "knowing", Knowing)
+    record = evaluate(uniform_log(4000), {"knowing": AgentSettings()}, Plan(delta=0.01))
+    (agent,) = record["agents"]
+    assert record["min_propensity"] == 0.5
+    assert set(agent["estimates"]) == {"dr", "ips", "replay"}
+    for found in agent["estimates"].values():
+        value = found["value"]
+        assert value["lower"] < 0.9 < value["upper"]
+        assert value["estimate"] == pytest.approx(0.9, abs=0.05)
+    assert agent["estimates"]["replay"]["rows"] == pytest.approx(2000, abs=200)
+    for kind in ("dr", "ips"):
+        gain = agent["estimates"][kind]["improvement"]
+        assert 0.2 < gain["lower"] < 0.35 < gain["upper"]
+
+
+def test_rewards_in_other_units_give_the_same_in_those_units(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(AGENTS, "knowing", Knowing)
+    log = uniform_log(600)
+    other = Log(
+        "log", log.contexts, log.actions, 20 * log.rewards - 10, log.propensities, log.names
+    )
+    plain, scaled = (
+        evaluate(one, {"knowing": AgentSettings()}, Plan(low=low, high=high))["agents"][0]
+        for one, low, high in ((log, 0.0, 1.0), (other, -10.0, 10.0))
+    )
+    for kind, found in plain["estimates"].items():
+        there = scaled["estimates"][kind]
+        for name, number in found["value"].items():
+            assert there["value"][name] == pytest.approx(20 * number - 10)
+        for name, number in found.get("improvement", {}).items():
+            assert there["improvement"][name] == pytest.approx(20 * number)
+
+
+def test_replay_of_uneven_choices_accepts_all_arms_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(AGENTS, "knowing", Knowing)
+    generator = np.random.default_rng(6)
+    log = uniform_log(6000)
+    actions = (generator.random(6000) < 0.8).astype(np.int64)
+    chances = np.where(actions == (log.contexts[:, 0] > 0), np.where(actions == 1, 0.9, 0.3), 0.1)
+    rewards = (generator.random(6000) < chances).astype(np.float64)
+    uneven = Log("log", log.contexts, actions, rewards, np.where(actions == 1, 0.8, 0.2), log.names)
+    plan = Plan(min_propensity=0.2, estimators=("replay",))
+    (agent,) = evaluate(uneven, {"knowing": AgentSettings()}, plan)["agents"]
+    value = agent["estimates"]["replay"]["value"]
+    # Without the acceptance of rows by their propensity it would be 0.78.
+    assert value["estimate"] == pytest.approx(0.6, abs=0.05)
+
+
+def test_agents_learn_from_a_log() -> None:
+    settings = AgentSettings(hidden=8, minibatches=20, batch=32, learning_rate=0.01)
+    plan = Plan(estimators=("dr", "replay"))
+    record = evaluate(uniform_log(1500), {"linear": settings, "k-linear": settings}, plan)
+    for agent in record["agents"]:
+        assert agent["estimates"]["dr"]["improvement"]["estimate"] > 0.15
+        assert agent["estimates"]["replay"]["value"]["estimate"] > 0.65
+
+
+CSV = "age,action,reward,propensity\n30,b,1,0.5\n40,a,0,0.25\n50,b,0.5,0.5\n"
+
+
+def test_a_log_is_read_from_csv_and_npz(tmp_path: Path) -> None:
+    (tmp_path / "log.csv").write_text(CSV)
+    np.savez(
+        tmp_path / "log.npz",
+        contexts=np.array([[30], [40], [50]]),
+        actions=np.array(["b", "a", "b"]),
+        rewards=np.array([1, 0, 0.5]),
+        propensities=np.array([0.5, 0.25, 0.5]),
+    )
+    for name in ("log.csv", "log.npz"):
+        log = read_log(tmp_path / name)
+        assert log.names == ("a", "b")
+        assert log.actions.tolist() == [1, 0, 1]
+        assert log.contexts.tolist() == [[30], [40], [50]]
+        assert log.rewards.tolist() == [1, 0, 0.5]
+        assert log.propensities.tolist() == [0.5, 0.25, 0.5]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (CSV.replace("propensity", "chance"), "no column 'propensity'"),
+        (CSV.replace("0.25", "0"), "example 2: the propensity is 0"),
+        (CSV.replace("0.25", "1.5"), "propensity"),
+        (CSV.replace("a,0", "b,0"), "single action"),
+        (CSV.replace("30", "young"), "row 2"),
+        ("action,reward,propensity\n1,1,1\n", "no context"),
+        ("age,action,reward,propensity\n", "no rows"),
+    ],
+)
+def test_bad_logs_are_refused(text: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / "log.csv").write_text(text)
+    with pytest.raises(PacboundError, match=message):
+        read_log(tmp_path / "log.csv")
+
+
+@pytest.mark.parametrize(
+    ("plan", "message"),
+    [
+        ({"high": 0.5}, "not between 0 and 0.5"),
+        ({"estimators": ("dm",)}, "dm"),
+        ({"delta": 0.0}, "delta"),
+        ({"train_share": 1.0}, "train_share"),
+        ({"min_propensity": 0.6}, "below the smallest"),
+        ({"low": 1.0}, "cannot be from"),
+    ],
+)
+def test_bad_plans_are_refused(plan: dict[str, object], message: str) -> None:
+    with pytest.raises(PacboundError, match=message):
+        evaluate(uniform_log(50), {"uniform": AgentSettings()}, Plan(**plan))  # type: ignore[arg-type]
+
+
+def test_estimators_that_need_the_smallest_propensity_say_so() -> None:
+    log = uniform_log(100)
+    propensities = np.where(log.actions == 1, 0.6, 0.4)
+    uneven = Log("log", log.contexts, log.actions, log.rewards, propensities, log.names)
+    record = evaluate(uneven, {"uniform": AgentSettings()}, Plan())
+    assert set(record["agents"][0]["estimates"]) == {"ips"}
+    with pytest.raises(PacboundError, match="--min-propensity"):
+        evaluate(uneven, {"uniform": AgentSettings()}, Plan(estimators=("dr",)))
