@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, nullcontext
 from dataclasses import replace
 from decimal import Decimal
@@ -28,7 +28,8 @@ from pacbound.networks.registry import network_named
 from pacbound.networks.stochastic import StochasticNetwork
 from pacbound.posteriors import posterior_named
 from pacbound.predict.predictor import Predictor
-from pacbound.predictors.applied import Applied, predictions
+from pacbound.predictors import predictor_named
+from pacbound.predictors.applied import Applied, network_of, predictions
 from pacbound.predictors.budget import parse_delta
 from pacbound.predictors.chunks import Sampler
 from pacbound.predictors.claims import Costs, Wanted, claims_named
@@ -40,10 +41,11 @@ from pacbound.priors.choices import prior_choices
 from pacbound.priors.declared import Elsewhere, Initialised
 from pacbound.priors.from_elsewhere import copied_state, elsewhere_prior
 from pacbound.priors.stored import StoredPrior
-from pacbound.recipes import Settings, recipe
+from pacbound.recipes import Settings, candidate_keys, recipe
 from pacbound.recipes.commands import GIVEN
 from pacbound.seeds import Noise, TrainingNoise, derive
 from pacbound.training.checkpoints import Checkpoint, described, restored, stored
+from pacbound.training.choosing import chosen_network
 from pacbound.training.descent import OptimizerFactory, Step
 from pacbound.training.given_prior import ensure_unseen, given_prior
 from pacbound.training.log import EpochRecord, TrainingLog, log_path
@@ -109,6 +111,7 @@ class StochasticModule(nn.Module):
     ) -> None:
         super().__init__()
         self.settings = with_structure(settings, module)
+        predictor_named(settings.predictor)  # an unknown one fails now
         if module is not None and network_named(settings.network).is_given:
             module = prepared(module, constancy(self.settings))  # later changes have no effect
         if weights is not None:
@@ -354,8 +357,17 @@ class StochasticModule(nn.Module):
             ranks = stack.enter_context(joined(arithmetic.device))
             if progress and ranks.first:
                 watching.append(stack.enter_context(training_progress(chosen.objective)))
+            saved = Checkpoint.load(path).settings if resume and path is not None else None
+
+            def decide(still_here: Callable[[], None]) -> Settings:
+                def step(at: Step) -> None:
+                    still_here()
+                    on_step(at)
+
+                return chosen_network(chosen, examples, saved, step)
+
             made = train(
-                chosen,
+                ranks.from_first(decide),
                 examples,
                 path,
                 resume,
@@ -379,7 +391,7 @@ class StochasticModule(nn.Module):
         data: object,
         delta: float | str | Decimal = 0.035,
         *,
-        predictor: str = "gibbs",
+        predictor: str | None = None,
         claims: Sequence[str] | None = None,
         groups: Sequence[object] = (),
         costs: Costs | Sequence[Sequence[float]] | None = None,
@@ -409,7 +421,8 @@ class StochasticModule(nn.Module):
         Arguments:
             data: The training data, as given to `fit`.
             delta: The probability of being wrong.
-            predictor: gibbs, draw, vote-gibbs, vote-tandem or fixed.
+            predictor: gibbs, draw, vote-gibbs, vote-tandem or fixed; by default the one that the
+                settings name: fixed for tables with a learned prior, otherwise gibbs.
             claims: Any of overall, answered, per-class and predicted-class; by default overall, or
                 answered if the predictor abstains.
             groups: The group of every example, to claim the error in each group.
@@ -448,7 +461,7 @@ class StochasticModule(nn.Module):
             costs = Costs("cost", rows)
         request = Request(
             parse_delta(str(delta)),
-            predictor=predictor,
+            predictor=predictor or self.settings.predictor,
             wanted=Wanted(
                 claims_named(claims, bool(parse_threshold(answer_above))),
                 tuple(map(str, groups)),
@@ -492,6 +505,11 @@ class StochasticModule(nn.Module):
         network = draw_certified(self._current(examples), examples, self._module[0])
         return PlainNetwork(network.eval(), self.settings)
 
+    def covered(self, certificate: Certificate) -> PlainNetwork:
+        """The one network that a certificate of this module covers: a draw, or a fixed centre."""
+        network = network_of(certificate, self._current(None), self._module[0])
+        return PlainNetwork(network, self.settings)
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a checkpoint that `load` and the command line can read."""
         if self._checkpoint is None:
@@ -508,7 +526,10 @@ class StochasticModule(nn.Module):
         """The settings of a run, with the name that the command gives the data, if any."""
         now = self.settings
         values = now.everything() | {"epochs": now.epochs - now.earlier_epochs}
-        values |= {key: value for key, value in given.items() if value is not None}
+        given = {key: value for key, value in given.items() if value is not None}
+        if now.prior_choice != "none" and set(given) & candidate_keys(now.recipe):
+            given = {"prior_choice": "none"} | given  # what is given is not chosen
+        values |= given
         values |= {"data": data.origin or GIVEN, "earlier_epochs": 0}
         return Settings.from_mapping(values | ({"label": label} if label else {}))
 

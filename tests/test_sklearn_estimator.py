@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+import dataclasses
 import pickle
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, make_blobs
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import pacbound
 from pacbound.certificate import checker
+from pacbound.certificate.format import Certificate
 from pacbound.data import Dataset
 from pacbound.networks.digests import tensors_digest
+from pacbound.networks.values import values_of
 from pacbound.priors.scaling import set_aside
 from pacbound.priors.split import split_of
 from pacbound.sklearn import PacBayesClassifier
+from pacbound_cli import cli
 
 FAST: dict[str, Any] = {"epochs": 5, "batch": 20, "learning_rate": 0.1}
 
@@ -42,16 +48,18 @@ def test_it_is_found_lazily() -> None:
     assert pacbound.sklearn.PacBayesClassifier is PacBayesClassifier
 
 
-def test_the_certificate_holds_and_is_for_the_predicting_network(
-    fitted: PacBayesClassifier,
-) -> None:
+@pytest.mark.parametrize("predictor", [None, "fixed", "draw"])
+def test_the_certificate_holds_and_is_for_the_predicting_network(predictor: str | None) -> None:
+    fitted = PacBayesClassifier(**FAST, predictor=predictor).fit(*blobs())
     certificate = fitted.certificate_
     assert certificate is not None
     assert checker.verify(certificate.to_json().encode()).accepted
-    assert certificate.predictor == "draw"
+    assert certificate.predictor == (predictor or "fixed")
     assert float(certificate.delta) == 0.05
-    weights = {name: value.float() for name, value in fitted.network_.named_parameters()}
-    assert tensors_digest(weights) == certificate.evidence.weights_sha256
+    weights = {name: value.float() for name, value in values_of(fitted.network_).items()}
+    drawn = certificate.evidence
+    digest = certificate.model.sha256 if drawn is None else drawn.weights_sha256
+    assert tensors_digest(weights) == digest
     assert certificate.made.training_command == "in Python, with these settings"
 
 
@@ -59,11 +67,10 @@ def test_predictions_make_the_certificates_errors(fitted: PacBayesClassifier) ->
     """On the counted examples; a near tie counts as an error, and may yet be right."""
     X, y = blobs()
     labels = np.searchsorted(fitted.classes_, y)
-    _, rest = set_aside(X, labels, fitted.scale_share)
-    rest = rest[split_of(fitted._settings, seen_by(fitted, X[rest], labels[rest])).counted]
+    rest = split_of(fitted._settings, seen_by(fitted, X, labels)).counted
     certificate = fitted.certificate_
     assert certificate is not None
-    assert certificate.data.m == len(rest) == 135  # half of what is not set aside
+    assert certificate.data.m == len(rest) == 150  # half of all
     wrong = int((fitted.predict(X[rest]) != y[rest]).sum())
     assert wrong <= certificate.claims[0].errors <= wrong + 3
     probabilities = fitted.predict_proba(X)
@@ -144,9 +151,14 @@ def test_a_deviation_of_zero_scales_nothing() -> None:
 
 @pytest.mark.parametrize(("n", "fraction"), [(4, 0.0), (7, 0.0), (8, 0.0), (15, 0.5), (16, 0.5)])
 def test_few_examples_have_a_large_bound(n: int, fraction: float) -> None:
+    """Without any error the binomial limit is 1 − δ^(1/m); no certificate may be below it."""
     X, y = blobs(n, 2)
-    fitted = PacBayesClassifier(**FAST, prior_fraction=fraction).fit(X, y)
-    assert fitted.certificate_.risk_bound > 0.4
+    for predictor in ("draw", None):
+        estimator = PacBayesClassifier(**FAST, prior_fraction=fraction, predictor=predictor)
+        certificate = (fitted := estimator.fit(X, y)).certificate_
+        assert certificate.risk_bound > 1 - 0.05 ** (1 / certificate.data.m) > 0.3
+        if certificate.predictor == "draw":
+            assert certificate.risk_bound > 0.4
     assert fitted.predict(X).shape == (n,)
 
 
@@ -210,3 +222,35 @@ def test_a_search_is_told_to_declare_its_candidates() -> None:
         warnings.simplefilter("error")
         search = GridSearchCV(PacBayesClassifier(**FAST, candidates=2), grid, cv=2).fit(X, y)
     assert search.best_estimator_.certificate_.ledger.candidates == 2
+
+
+def test_the_command_line_gives_the_same_certificate(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same table by `train table` and `certify`, by the estimator, and with all defaults."""
+    few = [{"prior_epochs": 2}, {"prior_epochs": 9, "hidden": [4], "initializer": "he-normal"}]
+    monkeypatch.setattr("pacbound.recipes.listed_candidates", lambda name: few)
+    X, y = blobs(80)
+    lines = [
+        ",".join(map(repr, row)) + f",{label}" for row, label in zip(X.tolist(), y, strict=True)
+    ]
+    (tmp_path / "t.csv").write_text("\n".join(["a,b,c,d,kind", *lines]) + "\n")
+    checkpoint, target = tmp_path / "t.pt", tmp_path / "t.json"
+    for arguments in (
+        ["train", "table", "--data", tmp_path / "t.csv", "--label", "kind", "-o", checkpoint],
+        ["certify", checkpoint, "--delta", "0.05", "-o", target],
+    ):
+        result = CliRunner().invoke(cli, [str(each) for each in arguments])
+        assert result.exit_code == 0, result.output
+    there = Certificate.load(target)
+    fitted = PacBayesClassifier().fit(X, y)
+    here = fitted.certificate_
+    assert here.sentence == there.sentence and here.predictor == "fixed"
+    assert here.claims == there.claims and here.prior == there.prior
+    assert here.model == there.model
+    assert here.data == dataclasses.replace(there.data, name=here.data.name)
+    assert fitted._settings.prior_epochs in (2, 9)
+    drawn = PacBayesClassifier(predictor="draw").fit(X, y).certificate_
+    command = ["certify", checkpoint, "--delta", "0.05", "--predictor", "draw", "-o", target]
+    assert CliRunner().invoke(cli, [str(each) for each in command]).exit_code == 0
+    assert Certificate.load(target).evidence == drawn.evidence

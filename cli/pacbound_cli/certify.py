@@ -45,11 +45,10 @@ __all__ = [
 @click.option("--delta", default="0.035", show_default=True, help="The probability of being wrong.")
 @click.option(
     "--predictor",
-    default="gibbs",
-    show_default=True,
     type=click.Choice(["gibbs", "draw", "vote", "fixed"]),
-    help="draw: one network drawn from the posterior with a seed derived from the digests; vote: "
-    "the majority vote of all networks; fixed: the centre of a learned prior.",
+    help="gibbs: fresh weights for every prediction; draw: one network drawn from the posterior "
+    "with a seed derived from the digests; vote: the majority vote of all networks; fixed: the "
+    "centre of a learned prior.  [default: the recipe's, fixed for table, otherwise gibbs]",
 )
 @click.option(
     "--vote-by",
@@ -138,7 +137,7 @@ def certify(
     ctx: click.Context,
     checkpoint: Path,
     delta: str,
-    predictor: str,
+    predictor: str | None,
     vote_by: str | None,
     replay_prior: bool,
     export: Path | None,
@@ -200,16 +199,20 @@ def certify(
     if max_risk is not None and not 0 <= max_risk <= 1:
         raise click.BadParameter(f"{max_risk} is not between 0 and 1", param_hint="--max-risk")
 
-    from pacbound.predictors import PREDICTORS
+    from pacbound.predictors import predictor_named
 
     if vote_by is not None and predictor != "vote":
         raise click.UsageError("--vote-by is for --predictor vote")
     name = f"vote-{vote_by or 'gibbs'}" if predictor == "vote" else predictor
-    if export is not None and not PREDICTORS[name].exports_network:
-        raise click.UsageError("--export writes one network; it needs --predictor draw or fixed")
     if extractor and export is None:
         raise click.UsageError("--extractor is for --export")
-    if not PREDICTORS[name].sampled:
+    if name is None:
+        from pacbound.training.checkpoints import Checkpoint
+
+        name = Checkpoint.load(checkpoint).settings.predictor
+    if export is not None and not predictor_named(name).exports_network:
+        raise click.UsageError("--export writes one network; it needs --predictor draw or fixed")
+    if not predictor_named(name).sampled:
         _refuse_sampling_options(ctx)
 
     from pacbound.api import load as load_network

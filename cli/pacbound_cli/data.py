@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from pacbound.data.fetching import Fetched
     from pacbound.data.sources import Progress
 
-__all__ = ["data", "fetching_bar"]
+__all__ = ["data", "fetching_bar", "notes_shown"]
 
 _as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
 
@@ -222,4 +223,24 @@ def fetching_bar() -> Iterator[Progress]:
         def report(description: str, done: int, total: int | None) -> None:
             bar.update(task, description=description, completed=done, total=total)
 
-        yield report
+        with notes_shown():
+            yield report
+
+
+@contextmanager
+def notes_shown() -> Iterator[None]:
+    """Notes on data as single lines on stderr."""
+    from pacbound.data.notes import DataNote
+
+    with warnings.catch_warnings():
+        before = warnings.showwarning
+
+        def show(message: Warning | str, category: type[Warning], *more: Any, **rest: Any) -> None:
+            if issubclass(category, DataNote):
+                click.echo(f"note: {message}", err=True)
+            else:
+                before(message, category, *more, **rest)
+
+        warnings.showwarning = show
+        warnings.simplefilter("always", DataNote)
+        yield

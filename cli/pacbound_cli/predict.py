@@ -10,17 +10,20 @@ from typing import TYPE_CHECKING
 import click
 
 from pacbound_cli.options import device_option, json_option, threads_option
+from pacbound_cli.predicted import show_applied, show_evaluation, show_files, show_lines
 
 if TYPE_CHECKING:
     from torch import nn
 
     from pacbound.certificate.format import Certificate
-    from pacbound.predict import Evaluation
-    from pacbound.predict.evaluation import OutOfDistribution
+    from pacbound.data import Dataset
+    from pacbound.data.rows import Kind
+    from pacbound.data.sources import Progress
     from pacbound.predict.examples import Examples
-    from pacbound.predictors.applied import Applied, Observed
+    from pacbound.predictors.applied import Applied
+    from pacbound.training.checkpoints import Checkpoint
 
-__all__ = ["predict", "show_evaluation"]
+__all__ = ["predict"]
 
 UNCOVERED = "No certificate covers this average; --certificate FILE runs a certified predictor."
 OF_THE_AVERAGE = ("samples", "other_name", "plot", "device")  # no effect with a certificate
@@ -44,7 +47,12 @@ OF_THE_AVERAGE = ("samples", "other_name", "plot", "device")  # no effect with a
     type=click.IntRange(min=3),
     help="For the certificate of a vote: the odd number of networks per input.  [default: 25]",
 )
-@click.option("--data", "data_name", help="A named data set or an .npz file [the checkpoint's].")
+@click.option(
+    "--data",
+    "data_name",
+    help="Rows to predict, labelled or not (.csv, .jsonl, .parquet or .npz), or a named data set "
+    "[the checkpoint's].",
+)
 @click.option(
     "--samples",
     type=click.IntRange(min=1),
@@ -59,7 +67,7 @@ OF_THE_AVERAGE = ("samples", "other_name", "plot", "device")  # no effect with a
     "-o",
     "--output",
     type=click.Path(path_type=Path),
-    help="Write probabilities and entropies, or the certified classes, as .npz.",
+    help="Write the predictions: .csv or .jsonl with a line for each row, or .npz with arrays.",
 )
 @click.option("--plot", type=click.Path(path_type=Path), help="A reliability diagram, as .svg.")
 @device_option
@@ -91,7 +99,11 @@ def predict(
     With --certificate, the predictor that the certificate covers is run: the one drawn network,
     the fixed centre, a fresh network for each input (gibbs), or for each input the vote of an odd
     number of networks. The certificate is verified first and must match this checkpoint. Where the
-    predictor abstains there is no class: -1 in the file that -o writes.
+    predictor abstains there is no class: empty in the file that -o writes, -1 in .npz.
+
+    The columns of a table are matched by their names, in any order. A missing or an unknown column
+    is an error. The column of the classes may be missing. An .npz file has x, and y if the classes
+    are known.
 
     Checkpoint and data determine the networks: running it again gives the same figures.
 
@@ -99,15 +111,18 @@ def predict(
     Examples:
       pacbound predict mlp.pt
       pacbound predict mlp.pt --certificate certificates/mlp.json -o classes.npz
+      pacbound predict plants.pt --data new.csv --certificate plants.json -o species.csv
       pacbound predict mlp.pt --certificate vote.json --voters 101
       pacbound predict mlp.pt --samples 100 --ood fashion-mnist -o predictions.npz
       pacbound predict mlp.pt --data mine.npz --plot reliability.svg
     """
-    from pacbound.files import ensure_writable
+    from pacbound.predict.output import ensure_predictable
     from pacbound.report.figures import ensure_drawable
 
     if output is not None:
-        ensure_writable(output)
+        ensure_predictable(output)
+        if other_name and output.suffix.lower() != ".npz":
+            raise click.UsageError("--ood with --output needs an .npz file, which has both")
     if plot is not None:
         ensure_drawable(plot)
     if certificate_path is None and voters is not None:
@@ -122,7 +137,8 @@ def predict(
     from pacbound.errors import DataError
     from pacbound.networks.factory import module_from
     from pacbound.predict import Predictor, detection, evaluate, examples_of
-    from pacbound.predict.archive import save_predictions
+    from pacbound.predict.archive import prediction_arrays
+    from pacbound.predict.output import averaged_lines, save_lines
     from pacbound.predict.predictor import load_finished
     from pacbound.printable import printable_json
     from pacbound_cli.certify import sampling_progress
@@ -131,18 +147,22 @@ def predict(
     place = device_named(device)
     if threads is not None:
         torch.set_num_threads(threads)
-    settings = load_finished(checkpoint).settings
+    finished = load_finished(checkpoint)
+    settings, kind = finished.settings, finished.kind
     certificate = _accepted(certificate_path) if certificate_path is not None else None
     with fetching_bar() as progress:
-        data = load(data_name or settings.data, progress, settings.label)
+        data, examples = _read(data_name, finished, split, limit, progress)
         other_data = load(other_name, progress, settings.label) if other_name else None
+    if not examples.labelled and (plot is not None or other_data is not None):
+        raise click.UsageError("--plot and --ood need rows whose classes are known")
     module = module_from(model, data.input_shape, data.classes) if model else None
-    examples = examples_of(data, split, limit)
     if certificate is not None:
+        assert certificate_path is not None
         applied = _apply(certificate, checkpoint, examples, voters, module)
-        _conclude(certificate, applied, examples, output, as_json)
+        _conclude(certificate, certificate_path, applied, kind, examples, output, as_json)
         return
-    predictor = Predictor.of(checkpoint, data, module, place)
+    are_rows = examples.split == "given"
+    predictor = Predictor.of(checkpoint, data, module, place, for_rows=are_rows)
     other = examples_of(other_data, None, limit) if other_data else None
     if other is not None and other.inputs.shape[1:] != data.input_shape:
         raise DataError(
@@ -151,30 +171,67 @@ def predict(
         )
     with sampling_progress() as report:
         prediction = predictor.predict(examples.inputs, samples, report)
-        evaluation = evaluate(prediction, examples)
+        evaluation = evaluate(prediction, examples) if examples.labelled else None
         parts = [("", prediction, examples)]
         if other is not None:
             outside = predictor.predict(other.inputs, samples, report)
             found = detection(prediction, outside, other)
+            assert evaluation is not None
             evaluation = dataclasses.replace(evaluation, out_of_distribution=found)
             parts.append(("ood_", outside, other))
+    lines = averaged_lines(prediction, kind, examples)
     if output is not None:
-        save_predictions(output, *parts)
-    if plot is not None:
+        save_lines(output, lines, prediction_arrays(*parts), kind)
+    if plot is not None and evaluation is not None:
         from pacbound.report.reliability_plot import draw_reliability
 
         draw_reliability(evaluation, f"{checkpoint.stem} on {examples.data}", plot)
     if as_json:
+        figures = evaluation.to_mapping() if evaluation is not None else _described(examples)
         result = {
             "checkpoint": str(checkpoint),
             "seed": predictor.seed,
             "certificate": None,
-            **evaluation.to_mapping(),
+            **figures,
+            **({"predictions": lines} if are_rows else {}),
         }
         click.echo(printable_json(json.dumps(result, indent=1, ensure_ascii=False)))
     else:
-        show_evaluation(evaluation, [path for path in (output, plot) if path is not None])
+        if are_rows:
+            show_lines(lines, f"p_{kind.name_of(0)}")
+        if evaluation is not None:
+            show_evaluation(evaluation, [])
+        show_files(output, plot)
         click.echo(UNCOVERED)
+
+
+def _read(
+    data_name: str | None,
+    checkpoint: Checkpoint,
+    split: str | None,
+    limit: int | None,
+    progress: Progress,
+) -> tuple[Dataset, Examples]:
+    """The data set and the examples of it to predict: rows of a file, or a split of a data set."""
+    import numpy as np
+
+    from pacbound.data import Dataset, load
+    from pacbound.data.rows import has_rows
+    from pacbound.predict import examples_of, rows_of
+
+    settings = checkpoint.settings
+    if data_name is None or split is not None or not has_rows(Path(data_name).expanduser()):
+        data = load(data_name or settings.data, progress, settings.label)
+        return data, examples_of(data, split, limit)
+    examples = rows_of(Path(data_name).expanduser(), checkpoint, limit)
+    labels = examples.labels if examples.labelled else np.zeros(len(examples.inputs), np.int64)
+    classes = checkpoint.kind.classes
+    return Dataset(data_name, examples.inputs, labels, None, None, classes), examples
+
+
+def _described(examples: Examples) -> dict[str, object]:
+    """Where unlabelled examples come from: there are no metrics."""
+    return {"data": examples.data, "split": examples.split, "examples": len(examples.inputs)}
 
 
 def _refuse_options(ctx: click.Context) -> None:
@@ -216,115 +273,40 @@ def _apply(
 
 def _conclude(
     certificate: Certificate,
+    certificate_path: Path,
     applied: Applied,
+    kind: Kind,
     examples: Examples,
     output: Path | None,
     as_json: bool,
 ) -> None:
     """Write the classes, and show the observed errors beside the claims."""
-    from pacbound.predictors.applied import observed, save_classes
+    from pacbound.predict.output import applied_lines, save_lines
+    from pacbound.predictors.applied import observed
     from pacbound.printable import printable_json
 
+    lines = applied_lines(applied, kind, examples)
     if output is not None:
-        save_classes(output, applied, examples.labels)
-    seen = observed(certificate.claims, applied, examples.labels)
-    answered = applied.answered
+        save_lines(output, lines, applied.arrays(examples.labels), kind)
+    known = examples.labelled
+    seen = observed(certificate.claims, applied, examples.labels) if known else []
+    answered, are_rows = applied.answered, examples.split == "given"
     if as_json:
+        wrong = (applied.classes != examples.labels)[answered] if known else None
         result = {
-            "data": examples.data,
-            "split": examples.split,
-            "examples": len(examples.labels),
+            **_described(examples),
             "answered": int(answered.sum()),
-            "errors": int((applied.classes != examples.labels)[answered].sum()),
+            "errors": None if wrong is None else int(wrong.sum()),
             "predictor": applied.predictor,
             "networks": applied.networks,
             "covered": applied.words(),
             "certificate": certificate.sentence,
+            "certificate_file": str(certificate_path),
             "claims": [each.to_mapping() for each in seen],
+            **({"predictions": lines} if are_rows else {}),
         }
         click.echo(printable_json(json.dumps(result, indent=1, ensure_ascii=False)))
     else:
-        _show_applied(certificate, applied, examples, seen, output)
-
-
-def _show_applied(
-    certificate: Certificate,
-    applied: Applied,
-    examples: Examples,
-    seen: list[Observed],
-    output: Path | None,
-) -> None:
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    from pacbound.printable import printable
-    from pacbound.report.amounts import percent_up
-
-    console = Console()
-    console.print(Text(printable(applied.words())))
-    console.print(Text(f"The certificate: {printable(certificate.sentence)}"), style="bold")
-    which = f"{len(examples.labels)} {examples.split} examples of {examples.data}"
-    table = Table()
-    table.add_column(Text(printable(which)))
-    for column in ("errors", "observed", "certified"):
-        table.add_column(column, justify="right")
-    errors = int((applied.classes != examples.labels).sum())
-    if certificate.overall is None and applied.answered.all():
-        rate = f"{errors / len(examples.labels):.2%}"
-        table.add_row("all", f"{errors} of {len(examples.labels)}", rate, "no claim")
-    for each in seen:
-        rate = f"{each.errors / each.examples:.2%}" if each.examples else "–"
-        counts = f"{each.errors} of {each.examples}"
-        what = "not answered" if each.claim.loss == "abstention" else each.claim.scope
-        table.add_row(what, counts, rate, f"at most {percent_up(float(each.claim.bound))} %")
-    console.print(table)
-    if examples.split == "train":
-        console.print("These examples may have been used for training or for the certificate.")
-    if output is not None:
-        console.print(f"written to {output}", soft_wrap=True)
-
-
-def show_evaluation(evaluation: Evaluation, written: list[Path]) -> None:
-    """The metrics as a table, and the files that were written."""
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    from pacbound.printable import printable
-
-    def described(part: Evaluation | OutOfDistribution) -> Text:
-        return Text(printable(f"{part.examples} {part.split} examples of {part.data}"))
-
-    console = Console()
-    table = Table()
-    table.add_column(described(evaluation))
-    networks = "1 network" if evaluation.samples == 1 else f"{evaluation.samples} networks"
-    table.add_column(networks, justify="right")
-    table.add_row("accuracy", f"{evaluation.accuracy:.2%}")
-    table.add_row("error", f"{evaluation.error:.2%}")
-    table.add_row("negative log-likelihood", f"{evaluation.negative_log_likelihood:.4f} nats")
-    table.add_row("Brier score, 0 to 2", f"{evaluation.brier_score:.4f}")
-    calibration = evaluation.expected_calibration_error
-    table.add_row(f"calibration error, {len(evaluation.bins)} bins", f"{calibration:.2%}")
-    table.add_section()
-    _entropies(table, evaluation.entropy)
-    other = evaluation.out_of_distribution
-    if other is not None:
-        table.add_section()
-        table.add_row(described(other), "")
-        _entropies(table, other.entropy)
-        table.add_row("AUROC of the total entropy", f"{other.auroc_total:.4f}")
-        table.add_row("AUROC of the epistemic entropy", f"{other.auroc_epistemic:.4f}")
-    console.print(table)
-    for path in written:
-        console.print(f"written to {path}", soft_wrap=True)
-
-
-def _entropies(table: object, means: dict[str, float]) -> None:
-    from rich.table import Table
-
-    assert isinstance(table, Table)
-    table.add_row("entropy", f"{means['total']:.4f} nats")
-    table.add_row("  aleatoric: within networks", f"{means['aleatoric']:.4f} nats")
-    table.add_row("  epistemic: between networks", f"{means['epistemic']:.4f} nats")
+        if are_rows:
+            show_lines(lines)
+        show_applied(certificate, certificate_path, applied, examples, seen, output)

@@ -53,7 +53,7 @@ def vi(network: str, samples: int, as_json: bool, threads: int | None, **options
         training = {"checkpoint": str(path), **asdict(last)}
         click.echo(json.dumps({**training, "evaluation": evaluation.to_mapping()}))
         return
-    from pacbound_cli.predict import show_evaluation
+    from pacbound_cli.predicted import show_evaluation
 
     show_evaluation(evaluation, [path])
     click.echo(f"next: pacbound predict {path} --plot reliability.svg")

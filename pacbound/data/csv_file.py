@@ -6,7 +6,7 @@ import csv
 from pathlib import Path
 
 from pacbound.data.dataset import Dataset
-from pacbound.data.table import table
+from pacbound.data.table import Columns, table
 from pacbound.errors import DataError, FileError, PacboundError
 from pacbound.memory import ensure_memory
 
@@ -21,7 +21,7 @@ def read_csv(path: Path, label: str) -> Dataset:
     return table(path.stem, csv_columns(path), label, str(path), 2)
 
 
-def csv_columns(path: Path) -> dict[str, list[str]]:
+def csv_columns(path: Path) -> Columns:
     """The cells of every column, by the name in the header."""
     try:
         ensure_memory(TIMES * path.stat().st_size, str(path))

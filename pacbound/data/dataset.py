@@ -45,6 +45,7 @@ class Dataset:
     extractor_inputs: tuple[int, ...] = ()  # the shape of one of that extractor's inputs
     groups: tuple[str, ...] = ()  # of the training examples, for claims about each group; or none
     class_names: tuple[str, ...] = ()  # by number, if the classes have names
+    columns: tuple[str, ...] = ()  # the names of the inputs, if it is a table
 
     def __post_init__(self) -> None:
         self._check("training", self.train_inputs, self.train_labels)

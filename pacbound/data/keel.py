@@ -48,6 +48,7 @@ class KeelTable:
             None,
             None,
             len(self.classes),
+            class_names=self.classes,
         )
 
     def _inputs(self, number: int, column: tuple[str, ...]) -> NDArray[np.float32]:

@@ -7,17 +7,22 @@ from pathlib import Path
 
 from pacbound.data.csv_file import MOST_COLUMNS
 from pacbound.data.dataset import Dataset
-from pacbound.data.table import table
+from pacbound.data.table import Columns, table
 from pacbound.errors import DataError, FileError, MissingDependency, PacboundError
 from pacbound.memory import ensure_memory
 
-__all__ = ["read_parquet"]
+__all__ = ["parquet_columns", "read_parquet"]
 
 CELL = 32  # bytes of a number in a Python list
 
 
 def read_parquet(path: Path, label: str) -> Dataset:
     """The data set in a file with columns of numbers."""
+    return table(path.stem, parquet_columns(path), label, str(path), 1)
+
+
+def parquet_columns(path: Path) -> Columns:
+    """The cells of every column by its name."""
     if importlib.util.find_spec("pyarrow") is None:
         raise MissingDependency(f"{path} needs a package: pip install 'pacbound[parquet]'")
     from pyarrow import ArrowException, parquet
@@ -40,4 +45,4 @@ def read_parquet(path: Path, label: str) -> Dataset:
         odd = next((c for c in cells if not isinstance(c, str | int | float | None)), None)
         if odd is not None:
             raise DataError(f"{path}: column '{name}' holds {type(odd).__name__}, not numbers")
-    return table(path.stem, columns, label, str(path), 1)
+    return columns

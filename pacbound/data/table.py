@@ -10,13 +10,24 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pacbound.data.dataset import Dataset
 from pacbound.errors import DataError, unknown_name
 
-__all__ = ["Cell", "number_of", "ordered_names", "table", "text_of"]
+__all__ = [
+    "Cell",
+    "Columns",
+    "inputs_of",
+    "label_texts",
+    "number_of",
+    "ordered_names",
+    "table",
+    "text_of",
+]
 
 Cell = str | float | bool | None
+Columns = Mapping[str, Sequence[Cell]]
 
 _MISSING = ("", "na", "n/a", "nan", "null", "none", "?")
 _TRUTH = {"true": 1.0, "false": 0.0}
@@ -25,7 +36,7 @@ _SHOWN = 10  # classes shown in the name of the data
 
 def table(
     name: str,
-    columns: Mapping[str, Sequence[Cell]],
+    columns: Columns,
     label: str,
     where: str,
     first_row: int,
@@ -44,16 +55,11 @@ def table(
         raise DataError(f"{where}: {unknown_name('column', label, columns)}")
     if len(columns) < 2:
         raise DataError(f"{where} has only the column '{label}'; separate columns by commas")
-    rows = len(columns[label])
-    if not rows:
+    if not len(columns[label]):
         raise DataError(f"{where} has no rows")
-    inputs = np.empty((rows, len(columns) - 1), np.float32)
-    for place, column in enumerate(key for key in columns if key != label):
-        for row, cell in enumerate(columns[column]):
-            inputs[row, place] = number_of(cell, f"{where}, row {first_row + row}", column)
-    texts = [
-        text_of(cell, f"{where}, row {first_row + i}") for i, cell in enumerate(columns[label])
-    ]
+    used = [key for key in columns if key != label]
+    inputs = inputs_of(columns, used, where, first_row)
+    texts = label_texts(columns[label], where, first_row)
     names = ordered_names(set(texts))
     if len(names) < 2:
         raise DataError(f"{where}: column '{label}' holds the single class {names[0]}; give two")
@@ -68,7 +74,24 @@ def table(
         None,
         len(names),
         class_names=tuple(names),
+        columns=tuple(used),
     )
+
+
+def inputs_of(
+    columns: Columns, names: Sequence[str], where: str, first_row: int
+) -> NDArray[np.float32]:
+    """The numbers in these columns, in this order: (rows, columns)."""
+    inputs = np.empty((len(columns[names[0]]), len(names)), np.float32)
+    for place, name in enumerate(names):
+        for row, cell in enumerate(columns[name]):
+            inputs[row, place] = number_of(cell, f"{where}, row {first_row + row}", name)
+    return inputs
+
+
+def label_texts(cells: Sequence[Cell], where: str, first_row: int) -> list[str]:
+    """The labels as texts."""
+    return [text_of(cell, f"{where}, row {first_row + i}") for i, cell in enumerate(cells)]
 
 
 def number_of(cell: Cell, where: str, column: str) -> float:

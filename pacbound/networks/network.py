@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
-    from torch import Tensor, nn
+    from torch import nn
 
 __all__ = ["Builder", "Network"]
 
@@ -29,7 +29,6 @@ class Network:
         learns_statistics: Whether it has statistics of the data, so that its prior must be learned
             or from elsewhere.
         is_observed: Whether its use of its layers must be observed: it may use some twice.
-        start: Sets weights from the prior's own examples, before the prior is trained.
     """
 
     name: str
@@ -39,7 +38,6 @@ class Network:
     can_mirror: bool = False
     learns_statistics: bool = False
     is_observed: bool = False
-    start: Callable[[nn.Module, Tensor], None] | None = None
 
     @property
     def is_given(self) -> bool:

@@ -15,7 +15,7 @@ from pacbound.networks.stochastic import StochasticNetwork
 from pacbound.networks.values import constant_names, values_of
 from pacbound.posteriors import Diag
 
-__all__ = ["probe_places", "refuse_misbehaviour"]
+__all__ = ["probe_places", "refuse_misbehaviour", "refuse_scaled_tokens"]
 
 EXAMPLES = 8
 SEED = 31_415  # of the weights
@@ -75,6 +75,33 @@ def refuse_misbehaviour(module: nn.Module, inputs: Tensor, classes: int) -> None
         raise ModuleError(
             "forward depends on the types of its layers; it must work with stochastic layers too"
         )
+
+
+def refuse_scaled_tokens(module: nn.Module, inputs: Tensor) -> None:
+    """Refuse an embedding of pixels, which were divided by 255: every token would be 0 or 1.
+
+    Arguments:
+        inputs: A few examples of uint8, as the network sees them.
+    """
+
+    def compare(layer: nn.Module, arguments: tuple[Tensor, ...]) -> None:
+        tokens = arguments[0]
+        if tokens.numel() == inputs.numel() and torch.equal(
+            tokens.flatten().long(), inputs.flatten().long()
+        ):
+            raise ModuleError(
+                "the inputs are uint8, which are pixels and divided by 255, but the module looks "
+                "them up in an embedding: save tokens as int16 or int64, which are never scaled"
+            )
+
+    embeddings = [layer for layer in module.modules() if isinstance(layer, nn.Embedding)]
+    handles = [layer.register_forward_pre_hook(compare) for layer in embeddings]
+    try:
+        if handles:
+            _applied(module, inputs, module)
+    finally:
+        for handle in handles:
+            handle.remove()
 
 
 def _applied(function: Callable[[Tensor], Tensor], inputs: Tensor, module: nn.Module) -> Tensor:

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from pacbound.errors import DataError
+from pacbound.networks.started import Started
 
 __all__ = ["ResNet"]
 
@@ -52,7 +53,7 @@ class _Block(nn.Module):
         return result
 
 
-class ResNet(nn.Module):
+class ResNet(Started):
     """A whitening convolution, three residual blocks, and a dense layer on their maxima.
 
     The prior's training starts from kernels that whiten patches of its own images. The posterior
@@ -107,9 +108,9 @@ class ResNet(nn.Module):
         return maps.amax((2, 3))
 
     @torch.no_grad()
-    def start(self, images: Tensor) -> None:
+    def start(self, examples: Tensor) -> None:
         """Set the first kernels to the principal axes of patches, each with both signs."""
-        images = images[:SAMPLED, None] if self.is_grey else images[:SAMPLED]
+        images = examples[:SAMPLED, None] if self.is_grey else examples[:SAMPLED]
         patches = nn.functional.unfold(images, SIDE).transpose(1, 2).flatten(0, 1).double()
         patches = patches - patches.mean(0)
         values, axes = torch.linalg.eigh(patches.T @ patches / len(patches))

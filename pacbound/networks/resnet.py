@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pacbound.networks.network import Network
 
 if TYPE_CHECKING:
-    from torch import Tensor, nn
+    from torch import nn
 
 __all__ = ["RESNET"]
 
@@ -27,13 +27,6 @@ def _flaw(hidden: tuple[int, ...]) -> str | None:
     return "must have three sizes for resnet, such as [64, 256, 256]: the channels of each block"
 
 
-def _start(module: nn.Module, images: Tensor) -> None:
-    from pacbound.networks.residual import ResNet
-
-    assert isinstance(module, ResNet)
-    module.start(images)
-
-
 RESNET = Network(
     "resnet",
     _build,
@@ -41,5 +34,4 @@ RESNET = Network(
     can_mirror=True,
     learns_statistics=True,
     is_observed=True,
-    start=_start,
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pacbound.predict.evaluation import Evaluation, detection, evaluate
-from pacbound.predict.examples import Examples, examples_of
+from pacbound.predict.examples import Examples, examples_of, rows_of
 from pacbound.predict.predictor import Prediction, Predictor
 
 __all__ = [
@@ -14,4 +14,5 @@ __all__ = [
     "detection",
     "evaluate",
     "examples_of",
+    "rows_of",
 ]

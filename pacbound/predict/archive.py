@@ -12,11 +12,17 @@ from pacbound.files import write_whole
 from pacbound.predict.examples import Examples
 from pacbound.predict.predictor import Prediction
 
-__all__ = ["save_predictions"]
+__all__ = ["prediction_arrays", "save_predictions"]
 
 
 def save_predictions(path: Path, *parts: tuple[str, Prediction, Examples]) -> None:
-    """Write probabilities, labels and entropies, each name with the part's prefix.
+    """Write the arrays of `prediction_arrays`."""
+    arrays = prediction_arrays(*parts)
+    write_whole(path, lambda stream: np.savez(stream, **arrays))  # type: ignore[arg-type]
+
+
+def prediction_arrays(*parts: tuple[str, Prediction, Examples]) -> dict[str, NDArray[Any]]:
+    """Probabilities, known labels and entropies, each name with the part's prefix.
 
     Arguments:
         parts: A prefix ("" or "ood_"), a prediction and the examples it is for.
@@ -26,9 +32,10 @@ def save_predictions(path: Path, *parts: tuple[str, Prediction, Examples]) -> No
         entropies = prediction.entropies
         arrays |= {
             f"{prefix}probabilities": prediction.probabilities.astype(np.float32),
-            f"{prefix}labels": examples.labels,
             f"{prefix}entropy": entropies.total.astype(np.float32),
             f"{prefix}aleatoric": entropies.aleatoric.astype(np.float32),
             f"{prefix}epistemic": entropies.epistemic.astype(np.float32),
         }
-    write_whole(path, lambda stream: np.savez(stream, **arrays))  # type: ignore[arg-type]
+        if examples.labelled:
+            arrays[f"{prefix}labels"] = examples.labels
+    return arrays

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pacbound.data import Dataset
+from pacbound.data.rows import read_rows
 from pacbound.errors import DataError
+from pacbound.training.checkpoints import Checkpoint
 
-__all__ = ["SPLITS", "Examples", "examples_of"]
+__all__ = ["SPLITS", "Examples", "examples_of", "rows_of"]
 
 SPLITS = ("test", "train")
 
@@ -21,9 +24,27 @@ class Examples:
     """Raw inputs, their labels, and their origin."""
 
     inputs: NDArray[Any]
-    labels: NDArray[np.int64]
+    labels: NDArray[np.int64]  # empty if they are not known
     data: str
-    split: str
+    split: str  # test, train, or given: rows of a file
+
+    @property
+    def labelled(self) -> bool:
+        """Whether the classes are known."""
+        return len(self.labels) > 0
+
+
+def rows_of(path: Path, checkpoint: Checkpoint, limit: int | None = None) -> Examples:
+    """The first `limit` rows of a file: any number of them, of any classes, labelled or not."""
+    kind = checkpoint.kind
+    rows = read_rows(path, kind)
+    labels, split = np.empty(0, np.int64), "given"
+    if rows.labels is not None:
+        labels = rows.labels
+        whole = Dataset(path.stem, rows.inputs, labels, None, None, kind.classes)
+        if whole.sha256 == checkpoint.data["sha256"]:
+            split = "train"
+    return Examples(rows.inputs[:limit], labels[:limit], str(path), split)
 
 
 def examples_of(data: Dataset, split: str | None = None, limit: int | None = None) -> Examples:

@@ -60,17 +60,22 @@ class Predictor:
         data: Dataset,
         module: nn.Module | None = None,
         device: torch.device = torch.device("cpu"),  # noqa: B008 - it is immutable
+        for_rows: bool = False,
     ) -> Predictor:
         """The posterior of a finished checkpoint, for a data set of the right shape.
 
         Networks are drawn on the CPU, so they are the same for every device.
+
+        Arguments:
+            for_rows: Draw the networks from the checkpoint alone, so that the prediction for a row
+                does not depend on the rows beside it.
         """
         checkpoint = load_finished(path)
         problem = posterior_of(checkpoint, data, allow_other_data=True, module=module)
         plain = problem.plain.eval()
         # These are not drawn: the statistics of batch normalisation.
         plain.load_state_dict(dict(problem.network.module.named_buffers()), strict=False)
-        seed = derive("prediction", file_digest(path), data.sha256)
+        seed = derive("prediction", file_digest(path), "rows" if for_rows else data.sha256)
         return cls(checkpoint.settings, problem.network, plain.to(device), seed, device)
 
     def predict(

@@ -25,7 +25,6 @@ from pacbound.certificate import checker
 from pacbound.certificate.format import Certificate, Claim
 from pacbound.data import Dataset
 from pacbound.errors import CertificateError, CheckpointError, DataError, SettingError
-from pacbound.files import write_whole
 from pacbound.networks.digests import tensors_digest
 from pacbound.networks.stochastic import StochasticNetwork
 from pacbound.networks.values import take_values, values_of
@@ -34,7 +33,7 @@ from pacbound.predictors.chunks import Report, silent
 from pacbound.predictors.drawing import draw_network
 from pacbound.predictors.issuing import posterior_of
 from pacbound.seeds import Noise, derive
-from pacbound.training.checkpoints import Checkpoint
+from pacbound.training.checkpoints import Checkpoint, restored
 from pacbound.training.networks import network_inputs
 from pacbound.training.problem import Problem
 
@@ -43,9 +42,9 @@ __all__ = [
     "VOTERS",
     "Applied",
     "Observed",
+    "network_of",
     "observed",
     "predictions",
-    "save_classes",
 ]
 
 ABSTAINS = -1  # in place of a class
@@ -67,6 +66,15 @@ class Applied:
     def answered(self) -> NDArray[np.bool_]:
         """Which inputs get a class; all, unless the predictor abstains."""
         return np.not_equal(self.classes, ABSTAINS)
+
+    def arrays(self, labels: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
+        """`classes`, the `labels` that are known and, for a vote, `shares`."""
+        found: dict[str, NDArray[Any]] = {"classes": self.classes}
+        if len(labels):
+            found["labels"] = labels
+        if self.shares is not None:
+            found["shares"] = self.shares
+        return found
 
     def words(self) -> str:
         """Which predictor was used, and why the certificate covers it."""
@@ -115,6 +123,18 @@ def predictions(
     winners = counts.argmax(1)
     shares = counts.max(1) / voters if predictor.factor > 1 else None
     return Applied(winners, certificate.predictor, voters, shares)
+
+
+def network_of(
+    certificate: Certificate, checkpoint: Checkpoint, module: nn.Module | None = None
+) -> nn.Module:
+    """The one network that a certificate of this checkpoint covers."""
+    if predictor_of(certificate).sampled:
+        raise SettingError(f"a {certificate.predictor} predictor is not one network")
+    _refuse(certificate)
+    problem = restored(checkpoint, module)
+    _ensure_of(certificate, checkpoint, problem)
+    return _one(certificate, checkpoint, problem).eval()
 
 
 def _voters(certificate: Certificate, voters: int | None) -> int:
@@ -224,14 +244,6 @@ def _votes(
             done += len(part)
             report("predicting", done, steps)
     return counts.numpy()
-
-
-def save_classes(path: Path, applied: Applied, labels: NDArray[np.int64]) -> None:
-    """Write `classes`, `labels` and, for a vote, `shares` as an `.npz` file."""
-    arrays: dict[str, NDArray[Any]] = {"classes": applied.classes, "labels": labels}
-    if applied.shares is not None:
-        arrays["shares"] = applied.shares
-    write_whole(path, lambda stream: np.savez(stream, **arrays))  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,7 @@ OF_THE_VALUES = (
     "constants",
     "blocks",
     "later_bias",
+    "prior_scaling",
 )
 OF_THE_PRIOR = OF_THE_NETWORK | {"structure", "hidden_bias", "variance_groups", "split_seed"}
 
@@ -50,7 +51,8 @@ def prior_settings(settings: Settings) -> dict[str, Any]:
     """The settings that, with the data, determine a stored prior."""
     names = [field.name for field in fields(settings)]
     wanted = [name for name in names if name.startswith("prior_") or name in OF_THE_PRIOR]
-    wanted.remove("prior_variance")  # it concerns only the posterior around a data-free prior
+    for name in ("prior_variance", "prior_choice"):  # of data-free priors; made before training
+        wanted.remove(name)
     everything, changed = settings.everything(), settings.to_mapping()
     of_values = {name: changed[name] for name in OF_THE_VALUES if name in changed}
     return {name: everything[name] for name in wanted if name not in OF_THE_VALUES} | of_values

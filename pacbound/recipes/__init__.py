@@ -14,7 +14,17 @@ import yaml
 from pacbound.errors import SettingError, unknown_name
 from pacbound.recipes.settings import Settings
 
-__all__ = ["Settings", "lineage", "parse_override", "recipe", "recipe_names", "recipe_text"]
+__all__ = [
+    "Settings",
+    "candidate_keys",
+    "candidates",
+    "lineage",
+    "listed_candidates",
+    "parse_override",
+    "recipe",
+    "recipe_names",
+    "recipe_text",
+]
 
 OURS = "ours"  # the default protocol: the recipe's own settings
 
@@ -47,6 +57,11 @@ def recipe(name: str, overrides: Mapping[str, Any] | None = None) -> Settings:
     values = {**_values(name), "recipe": name}
     posteriors, protocols = values.pop("posteriors", {}), values.pop("protocols", {})
     learned = values.pop("learned", {})
+    values.pop("candidates", None)
+    if given.get("origin"):
+        given.setdefault("prior_fraction", 0.0)  # a prior of its own
+    if candidate_keys(name) & set(given):
+        given.setdefault("prior_choice", "none")  # what is given is not chosen
     protocol = given.setdefault("protocol", OURS)
     if protocol != OURS:
         if protocol not in [*protocols]:
@@ -60,6 +75,31 @@ def recipe(name: str, overrides: Mapping[str, Any] | None = None) -> Settings:
         posteriors = values.pop("posteriors", {})
     special = posteriors.get(str(given.get("posterior", values["posterior"])), {})
     return Settings.from_mapping({**values, **special, **given})
+
+
+def candidate_keys(name: str) -> set[str]:
+    """The settings in which a recipe's candidates differ; none if it lists no candidates."""
+    return {key for entry in listed_candidates(name) for key in entry}
+
+
+def listed_candidates(name: str) -> list[dict[str, Any]]:
+    """The candidates of a recipe, from the smallest to the largest; empty if it has none."""
+    found: list[dict[str, Any]] = []
+    if name in recipe_names():
+        found = _values(name).get("candidates", [])
+    return found
+
+
+def candidates(settings: Settings) -> list[Settings]:
+    """The alternatives that the recipe of these settings lists, or these settings alone.
+
+    They differ in the network and in the training of its learned prior.
+    """
+    if settings.prior_choice == "none":
+        return [settings]
+    given = settings.everything() | {"prior_choice": "none"}
+    listed = listed_candidates(settings.recipe) or [{}]
+    return [Settings.from_mapping({**given, **entry}) for entry in listed]
 
 
 def lineage(name: str) -> list[str]:

@@ -124,6 +124,8 @@ class Settings:
     prior_products: str = "float32"  # of matrices and convolutions, in training the prior
     prior_tolerance: float = 0.001  # the risk that the prior's noise may add on that part
     prior_validation: float = 0.0  # the share of that part held out from training the prior
+    prior_scaling: str = "none"  # columns: scale each input by its mean and deviation there
+    prior_choice: str = "none"  # validation: choose one of the recipe's candidates there
     # blocks of units, each with a prior variance of its own
     blocks: tuple[tuple[int, ...], ...] = ()  # the position of a layer, then the sizes
     later_bias: float = 0.0  # the bias of units in the second and later blocks
@@ -146,6 +148,8 @@ class Settings:
     model: str = ""  # the factory of the module: package.module:factory
     structure: str = ""  # the digest of its layers, filled in by training
     label: str = ""  # the column of a table that holds the classes
+    # what is certified, unless certify is told otherwise
+    predictor: str = "gibbs"
     # arithmetic
     products: str = "float32"  # of matrices and convolutions: float32 or bfloat16
     # a continued run
@@ -184,6 +188,11 @@ class Settings:
             raise SettingError(
                 "settings frozen, fresh, prior_data and prior_weights are for a prior from "
                 "elsewhere: declare its origin"
+            )
+        if self.prior_scaling != "none" and not (self.prior_fraction and network.build):
+            raise SettingError(
+                "setting prior_scaling is for built-in networks with a learned prior: its part of "
+                "the examples scales the columns"
             )
         if self.batch_norm and not network.allows_batch_norm:
             names = [name for name, other in NETWORKS.items() if other.allows_batch_norm]
@@ -303,6 +312,9 @@ _RULES: dict[str, tuple[Callable[[Any], bool], str | Callable[[], str]]] = {
     "prior_averaging": (_below_one, "a decay of at least 0 (off) and below 1"),
     "prior_tolerance": (lambda value: _positive(value) and value < 1, "a risk above 0, below 1"),
     "prior_validation": (_below_one, "a share of the prior's part from 0 (none) to below 1"),
+    "prior_scaling": (_one_of("none", "columns"), "none or columns"),
+    "prior_choice": (_one_of("none", "validation"), "none or validation"),
+    "predictor": (lambda value: isinstance(value, str), "the name of a predictor"),
     "blocks": (
         _blocks,
         "a list of layers with the sizes of their blocks, such as [[1, 30, 570]]",

@@ -9,16 +9,17 @@ states what the ledger must then declare, and its bound includes that cost.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from pacbound.bounds import codes
 from pacbound.certificate.format import Certificate, Claim, Prior
-from pacbound.predictors import PREDICTORS, predictor_of
+from pacbound.predictors import PREDICTORS
 from pacbound.predictors.waterfall import choices_cost, grid_cost
 from pacbound.priors import prior_of
 from pacbound.priors.learned import LEARNED
+from pacbound.report.commands import certify_command, train_command
 from pacbound.report.situation import Situation, factor, risk_limit, sampled_kl
 from pacbound.report.terms import principal
 
@@ -45,7 +46,7 @@ class Remedy:
 class Again:
     """What the ledger must declare for a certificate made after this one was seen."""
 
-    options: str
+    options: Mapping[str, str]
     why: str
 
 
@@ -82,13 +83,6 @@ def _changes(certificate: Certificate, claim: Claim) -> Iterator[Change]:
     yield from _of_the_predictor(certificate, claim, present)
 
 
-def _certify(certificate: Certificate, *options: str) -> str:
-    """The command that certifies the same predictor with these options."""
-    predictor = predictor_of(certificate)
-    chosen = [] if predictor.is_default else [predictor.options]
-    return " ".join(["pacbound certify CKPT", *chosen, *options])
-
-
 # What the ledger must declare -----------------------------------------------------------------
 
 
@@ -99,20 +93,20 @@ def _next_place(certificate: Certificate) -> int:
 def _one_more_certificate(certificate: Certificate) -> Again:
     place = _next_place(certificate)
     return Again(
-        f"--place {place}",
+        {"place": str(place)},
         f"it is certificate number {place} on these examples, and replaces this one",
     )
 
 
 def _one_more_candidate(certificate: Certificate) -> Again:
     candidates = 2 * certificate.ledger.user.candidates
-    return Again(f"--candidates {candidates}", "both inequalities were seen")
+    return Again({"candidates": str(candidates)}, "both inequalities were seen")
 
 
 def _one_more_look(certificate: Certificate) -> Again:
     looks, place = certificate.ledger.user.looks + 1, _next_place(certificate)
     return Again(
-        f"--looks {looks} --place {place}",
+        {"looks": str(looks), "place": str(place)},
         "this certificate was a look at the counted examples, and the prior changes because of it",
     )
 
@@ -155,7 +149,11 @@ def _of_the_inequality(certificate: Certificate, present: Situation) -> Iterator
             yield (
                 f"{other.possessive} instead of {known[present.inequality].possessive}",
                 replace(present, inequality=name, ledger=present.ledger + math.log(2)),
-                (_certify(certificate, f"--inequality {name} --inequality-seen", again.options),),
+                (
+                    certify_command(
+                        certificate, {"inequality": name, "inequality-seen": "", **again.options}
+                    ),
+                ),
                 again,
                 "nothing: the same draws",
             )
@@ -168,7 +166,7 @@ def _of_the_draws(certificate: Certificate, claim: Claim, present: Situation) ->
     yield (
         f"{MORE} times as many draws of the risk",
         _certified_again(certificate, claim, present, draws=MORE),
-        (_certify(certificate, f"--{option} {MORE * claim.trials}", again.options),),
+        (certify_command(certificate, {option: str(MORE * claim.trials), **again.options}),),
         again,
         "the same mean of the draws",
     )
@@ -176,7 +174,7 @@ def _of_the_draws(certificate: Certificate, claim: Claim, present: Situation) ->
         yield (
             "the betting limit of the risk instead of Chernoff's",
             _certified_again(certificate, claim, present, limit_by="betting"),
-            (_certify(certificate, "--risk-limit betting", again.options),),
+            (certify_command(certificate, {"risk-limit": "betting", **again.options}),),
             again,
             "nothing: the same draws",
         )
@@ -191,14 +189,14 @@ def _of_the_samples(certificate: Certificate, claim: Claim, present: Situation) 
         yield (
             "the Gaussian tail of the KL instead of Theorem 3's",
             _certified_again(certificate, claim, present, tail="gaussian"),
-            (_certify(certificate, "--kl-tail gaussian", again.options),),
+            (certify_command(certificate, {"kl-tail": "gaussian", **again.options}),),
             again,
             "nothing: the same samples",
         )
     yield (
         f"{MORE} times as many samples of the KL",
         _certified_again(certificate, claim, present, samples=MORE),
-        (_certify(certificate, f"--samples {MORE * evidence.samples}", again.options),),
+        (certify_command(certificate, {"samples": str(MORE * evidence.samples), **again.options}),),
         again,
         "the same mean of the samples",
     )
@@ -226,7 +224,10 @@ def _of_a_learned_prior(
     yield (
         "a prior that learned from half of the examples",
         known,
-        ("pacbound train RECIPE --prior learned", _certify(certificate, again.options)),
+        (
+            train_command(certificate, {"prior": "learned"}),
+            certify_command(certificate, again.options, again=True),
+        ),
         again,
         f"the same risk, and {present.predictor.divergence} = 0 to that prior",
     )
@@ -250,8 +251,8 @@ def _of_the_split(certificate: Certificate, claim: Claim, present: Situation) ->
             code=code,
         ),
         (
-            f"pacbound train RECIPE --prior learned --prior-fraction {fraction}",
-            _certify(certificate, again.options),
+            train_command(certificate, {"prior": "learned", "prior-fraction": fraction}),
+            certify_command(certificate, again.options, again=True),
         ),
         again,
         f"the same risk and {present.predictor.divergence}, from a prior that saw less",
@@ -270,8 +271,8 @@ def _of_the_predictor(
             continue
         paid, declared = math.log(_factor_at_next_place(certificate) / now), again
         if offer.is_same_event:
-            paid, declared = 0.0, Again("", "nothing: both follow from the same event")
-        command = f"pacbound certify CKPT {predictor.options} {declared.options}".rstrip()
+            paid, declared = 0.0, Again({}, "nothing: both follow from the same event")
+        command = certify_command(certificate, declared.options, predictor)
         yield (
             offer.change,
             replace(

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from pacbound.data import Dataset
+from pacbound.data.rows import Kind
 from pacbound.errors import CheckpointError, PacboundError
 from pacbound.files import write_whole
 from pacbound.networks.stochastic import StochasticNetwork
@@ -44,12 +45,25 @@ class Checkpoint:
     """
 
     settings: Settings
-    data: dict[str, Any]  # name, sha256, m, classes, input_shape
+    data: dict[str, Any]  # see `described`
     prior_sha256: str
     epoch: int
     posterior: dict[str, Tensor]
     training: dict[str, Any] | None  # the optimiser's state; None after the last epoch
     stored_prior: StoredPrior | None = None  # the prior, unless it is made from a seed
+
+    @property
+    def kind(self) -> Kind:
+        """What the network expects of its inputs, and what its classes are called."""
+        data = self.data
+        return Kind(
+            tuple(data["input_shape"]),
+            data["classes"],
+            tuple(data.get("columns", ())),
+            self.settings.label,
+            tuple(data.get("class_names", ())),
+            data.get("dtype", ""),
+        )
 
     @property
     def learned_prior(self) -> LearnedPrior | None:
@@ -108,13 +122,16 @@ class Checkpoint:
 
 
 def described(data: Dataset) -> dict[str, Any]:
-    """The checkpoint's record of its training data."""
+    """The checkpoint's record of its training data, and of what a prediction needs."""
     return {
         "name": data.name,
         "sha256": data.sha256,
         "m": data.m,
         "classes": data.classes,
         "input_shape": list(data.input_shape),
+        "dtype": str(data.train_inputs.dtype),
+        "columns": list(data.columns),
+        "class_names": list(data.class_names),
     }
 
 
@@ -191,7 +208,17 @@ def _named_tensors(tensors: object) -> bool:
 
 def _describes_data(data: object) -> bool:
     kinds = {"name": str, "sha256": str, "m": int, "classes": int, "input_shape": list}
-    return isinstance(data, dict) and {k: type(v) for k, v in data.items()} == kinds
+    more = {"dtype": str, "columns": list, "class_names": list}  # not in older checkpoints
+    if not isinstance(data, dict):
+        return False
+    found = {k: type(v) for k, v in data.items()}
+    if found not in (kinds, kinds | more):
+        return False
+    names = {"columns": data["input_shape"][:1], "class_names": [data["classes"]]}
+    return all(
+        [len(data.get(key, []))] in ([0], length) and all(type(x) is str for x in data.get(key, []))
+        for key, length in names.items()
+    )
 
 
 def _ensure_sizes(checkpoint: Checkpoint, module: nn.Module | None = None) -> None:

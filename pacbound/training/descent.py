@@ -23,7 +23,7 @@ OptimizerFactory: TypeAlias = Callable[[Iterable[Tensor]], torch.optim.Optimizer
 class Step:
     """The state of training, for a progress display."""
 
-    phase: str  # "prior", "warm-start", "linear" or "bound"
+    phase: str  # "choosing", "prior", "warm-start", "linear" or "bound"
     epoch: int
     epochs: int
     step: int

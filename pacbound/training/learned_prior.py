@@ -19,7 +19,7 @@ from pacbound.data import Dataset
 from pacbound.errors import CheckpointError, ModuleError, SettingError
 from pacbound.files import write_whole
 from pacbound.networks.digests import tensors_digest
-from pacbound.networks.registry import network_named
+from pacbound.networks.started import Started
 from pacbound.networks.values import buffers_of, matching, take_values, values_of
 from pacbound.priors.initialised import initialised_center
 from pacbound.priors.learned import LearnedPrior, prior_settings
@@ -144,8 +144,9 @@ class _Run:
         self.inputs = network_inputs(settings, part.train_inputs)
         self.labels = torch.from_numpy(part.train_labels)
         self.fitting = self.inputs[: self.m], self.labels[: self.m]
-        if start := network_named(settings.network).start:
-            start(self.network, self.fitting[0])
+        for module_ in self.network.modules():
+            if isinstance(module_, Started):
+                module_.start(self.fitting[0])
         self.aside = self.inputs[self.m :], self.labels[self.m :]
         self.seconds = 0.0  # the time of the epochs so far
         self.identity = derive("prior", *_identity(settings, part, self.plain))

@@ -8,6 +8,7 @@ import numpy as np
 from torch import Tensor, nn
 
 from pacbound.errors import ModuleError
+from pacbound.networks.columns import ColumnScaling
 from pacbound.networks.input_map import map_inputs
 from pacbound.networks.own import Constancy, prepared, refuse_wide, structure_digest
 from pacbound.networks.registry import network_named
@@ -55,6 +56,8 @@ def plain_network(
     if network.can_mirror:
         options["mirrors"] = settings.prior_augmentation in MIRRORING
     built = network.build(input_shape, settings.hidden, classes, **options)
+    if settings.prior_scaling == "columns":
+        built = nn.Sequential(ColumnScaling(input_shape), built)
     freeze(built, settings.frozen)
     return built.eval() if network.learns_statistics else built  # the prior has its statistics
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+import numpy as np
 from torch import Tensor, nn
 
 from pacbound.data import Dataset
 from pacbound.errors import CheckpointError
 from pacbound.networks.digests import tensors_digest
 from pacbound.networks.initializers import prior_center
-from pacbound.networks.probe import probe_places, refuse_misbehaviour
+from pacbound.networks.probe import probe_places, refuse_misbehaviour, refuse_scaled_tokens
 from pacbound.networks.registry import network_named
 from pacbound.networks.stochastic import StochasticNetwork
 from pacbound.networks.values import take_values
@@ -96,6 +97,10 @@ def build_for(
 
 def observe(problem: Problem, settings: Settings, data: Dataset) -> None:
     """Probe a network on a few examples, and observe how it uses its layers."""
-    few = network_inputs(settings, data.train_inputs[probe_places(data.m)])
+    places = probe_places(data.m)
+    raw = data.train_inputs[places if data.m > 1 else [0, 0]]  # one row is not yet a batch
+    few = network_inputs(settings, raw)
+    if raw.dtype == np.uint8:
+        refuse_scaled_tokens(problem.plain, few)
     refuse_misbehaviour(problem.plain, few, data.classes)
     problem.network.observe(few)

@@ -12,6 +12,8 @@ from pacbound.training.log import EpochRecord
 
 __all__ = ["Callback", "training_progress"]
 
+OF_THE_PHASE = {"choosing": " of a candidate for the prior", "prior": " of the prior"}
+
 
 def _nothing(_: object) -> None:
     return None
@@ -75,7 +77,7 @@ def training_progress(objective: str) -> Iterator[Callback]:
         task = progress.add_task("", epoch="-", risk=1.0, kl=0.0, last="")
 
         def draw(step: Step) -> None:
-            of = " of the prior" if step.phase == "prior" else ""
+            of = OF_THE_PHASE.get(step.phase, "")
             progress.update(
                 task,
                 total=step.epochs * step.steps,

@@ -15,8 +15,11 @@ from hypothesis import strategies as st
 
 from pacbound.bounds import catoni, maurer, mcallester, pinsker, quadratic
 from pacbound.bounds.bernoulli_kl import bernoulli_kl_inverse
+from pacbound.bounds.inequality import Given
 from pacbound.bounds.prior_grid import index_cost
 from pacbound.bounds.rounding import precise
+from pacbound.certificate.format import Prior
+from pacbound.predictors.gibbs import GIBBS
 
 BETA = 1.375
 
@@ -110,6 +113,20 @@ def test_which_bound_is_tighter(risk: float, nats: float, m: int, delta: float) 
     assert maurer.complexity(nats, m, delta) <= mcallester.complexity(nats, m, delta)
     assert value["maurer"] <= value["mcallester"] <= max(value["pinsker"], 0) * slack
     assert value["maurer"] <= value["quadratic"] * slack
+
+
+@given(risk=risks, nats=nats_, m=sizes, delta=deltas)
+def test_the_default_of_gibbs_certificates_is_never_worse(
+    risk: float, nats: float, m: int, delta: float
+) -> None:
+    """With a validation part Catoni's is the default, whose λ is fixed before the counts."""
+    known = GIBBS.inequalities
+    figures = Given(
+        risk=risk, m=m, delta=delta, divergence=nats, code=0.0, ledger=0.0, validation=(0, 0)
+    )
+    default = known[GIBBS.rule(Prior(kind="initialised"))].value(figures)
+    for name in ("mcallester", "maurer"):
+        assert default <= known[name].value(figures) * (1 + 1e-9), name
 
 
 @given(risk=st.floats(1e-4, 0.99), nats=st.floats(0.1, 1e5), m=sizes, delta=deltas)

@@ -84,7 +84,7 @@ def test_splits_and_limits(trained: Path, tmp_path: Path) -> None:
     assert examples("--split", "train") == ("train", 600)
     assert examples("--limit", 7) == ("test", 7)
     other = other_file(tmp_path)
-    assert examples("--data", other) == ("train", 40)  # it has no test examples
+    assert examples("--data", other) == ("given", 40)  # rows, not a split of a data set
     refused(run("predict", trained, "--data", other, "--split", "test"), "no test examples")
 
 

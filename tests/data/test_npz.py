@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import pickle
+import warnings
 import zipfile
 
 import numpy as np
 import pytest
 
-from pacbound.data import load
+from pacbound.data import as_floats, load
+from pacbound.data.notes import DataNote
 from pacbound.errors import PacboundError
 
 X = np.linspace(0, 1, 12).reshape(4, 3)
@@ -51,6 +53,42 @@ def test_the_digest_does_not_depend_on_the_type_it_was_saved_in(tmp_path):
     assert load(save(tmp_path, x=exact.astype(">f4"), y=Y.astype(">i2"))).sha256 == wide
 
 
+@pytest.mark.parametrize("dtype", [np.int64, np.int16, np.uint16, bool])
+def test_whole_numbers_are_never_scaled_and_a_note_says_so(tmp_path, dtype):
+    tokens = np.array([[0, 1], [1, 0], [5, 300], [7, 2]]).astype(dtype)
+    with pytest.warns(DataNote, match="without scaling") as told:
+        mine = load(save(tmp_path, x=tokens, y=Y))
+    assert len(told) == 1 and np.array_equal(mine.train_inputs, tokens)
+    assert mine.train_inputs.dtype == as_floats(mine.train_inputs).dtype == np.float32
+    assert np.array_equal(as_floats(mine.train_inputs), tokens)
+
+
+@pytest.mark.parametrize(("value", "how"), [(0.5, "exactly"), (0.1, "rounded")])
+def test_float64_is_told(tmp_path, value, how):
+    with pytest.warns(DataNote, match=f"x is float64; it is used as float32, {how}"):
+        load(save(tmp_path, x=np.full((4, 1), value), y=Y))
+
+
+@pytest.mark.parametrize(
+    ("labels", "words"),
+    [
+        (np.arange(1, 11), r"labels 1 to 10, so there are 11 classes, .* subtract 1 if the first"),
+        (np.array([0, 1, 3]), r"4 classes, and class 2 has no example; .* without gaps"),
+        (np.array([3, 5]), r"6 classes, and 4 of them have no example; subtract 3"),
+    ],
+)
+def test_classes_without_an_example_are_told(tmp_path, labels, words):
+    inputs = np.zeros((len(labels), 2), np.float32)
+    with pytest.warns(DataNote, match=words):
+        assert load(save(tmp_path, x=inputs, y=labels)).classes == labels.max() + 1
+
+
+def test_what_needs_no_note_gets_none(tmp_path):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        load(save(tmp_path, x=X.astype(np.float32), y=Y))
+
+
 def with_value(value):
     spoilt = X.copy()
     spoilt[2, 1] = value
@@ -79,7 +117,8 @@ def with_value(value):
         ({"x": X, "y": Y * 10**9}, "label 2000000000"),
         ({"x": X, "y": Y.astype(np.uint64) * 2**62}, "label 9223372036854775808"),
         ({"x": X, "y": Y * 0 + 1}, "single class 1"),
-        ({"x": X.astype(int), "y": Y}, "x is int64"),
+        ({"x": with_value(2**24 + 1).astype(int), "y": Y}, r"x\[2, 1\] is 16777217"),
+        ({"x": with_value(-(2**24) - 1).astype(int), "y": Y}, r"x\[2, 1\] is -16777217"),
         ({"x": X + 1j, "y": Y}, "x is complex128"),
         ({"x": X, "y": Y, "x_test": X, "y_test": Y + 1}, "y_test holds label 3, y only 0 to 2"),
         ({"x": X, "y": Y, "x_test": X[:, :2], "y_test": Y}, "the same shape"),

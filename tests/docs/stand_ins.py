@@ -75,6 +75,7 @@ def put_files(folder: Path) -> None:
     columns = generator.normal(np.repeat(np.arange(3), 60)[:, None], 0.3, (180, 2))
     rows = [f"{a:.3f},{b:.3f},{name}" for (a, b), name in zip(columns, species, strict=True)]
     (folder / "plants.csv").write_text("\n".join(["length,width,species", *rows]) + "\n")
+    (folder / "new.csv").write_text("width,length\n0.2,1.5\n")
     contexts = generator.standard_normal((320, 4))
     best = (contexts @ generator.standard_normal((4, 3))).argmax(1)
     np.savez(folder / "bandit.npz", contexts=contexts, rewards=np.eye(3)[best])

@@ -38,9 +38,10 @@ NOT_RUN = {
 # What is given twice counts as it is given last.
 REDUCTIONS = {
     r"certify .*--predictor (draw|fixed)": "",
+    r"certify plants.pt": "",
     r"certify ": "--draws 1000 --weights 20 --samples 20",
     r"train .*(learned|--prior-fraction)": "--epochs 1 --set prior_epochs=1",
-    r"train table ": "--epochs 2",
+    r"train table ": "--epochs 2 --set prior_epochs=2",
     r"train ": "--epochs 2 --set batch=100",
     r"vi ": "--epochs 1 --set warm_start_epochs=1 --samples 2",
     r"bandit ": "--steps 60 --seeds 1 --workers 1",

@@ -33,6 +33,7 @@ OFFERED = [
     for protocol in ("ours", "paper")
     if protocol == "ours" or offers_paper(name)
 ]
+LISTS = ("posteriors", "protocols", "learned", "candidates")  # in a file, beside its settings
 recipes = pytest.mark.parametrize("name", FILES)
 whole_recipes = pytest.mark.parametrize("name", WHOLE)
 
@@ -107,7 +108,7 @@ def test_around_a_learned_prior_a_recipe_has_the_settings_for_it(name: str) -> N
 def test_a_recipe_with_a_base_differs_from_it_in_what_it_lists(name: str) -> None:
     own = {**FILES[name]}
     base = own.pop("base")
-    listed = {key: own[key] for key in own if key not in ("posteriors", "protocols", "learned")}
+    listed = {key: own[key] for key in own if key not in LISTS}
     listed |= own.get("learned", {})
     mine, theirs = recipe(name).everything(), recipe(base, listed).everything()
     differing = {key for key in mine if mine[key] != theirs[key]} - {"recipe"}

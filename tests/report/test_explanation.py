@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import itertools
 import math
+import shlex
 import sys
 from dataclasses import replace
 from decimal import Decimal
@@ -188,8 +189,8 @@ def test_a_learned_prior_pays_for_its_default_choices_and_for_the_look() -> None
     bound = f.kl_inverse(limit, f.complexity("xi", nats, 30_000, f.number(str(claim.delta))))
     assert remedy.bound == pytest.approx(float(bound), rel=1e-6)
     assert remedy.how == (
-        "pacbound train RECIPE --prior learned",
-        "pacbound certify CKPT --looks 1 --place 2",
+        "pacbound train mlp-600 --prior learned",
+        "pacbound certify CKPT --predictor gibbs --delta 0.03 --looks 1 --place 2",
     )
     assert "a look at the counted examples" in remedy.ledger
 
@@ -210,7 +211,49 @@ def test_a_prior_that_learned_could_learn_from_less() -> None:
     assert checker.verify(to_bytes(built)).accepted
     assert remedy.bound == pytest.approx(float(built["claims"][0]["bound"]), abs=5e-8)
     looks = built["ledger"]["user"]["looks"]
-    assert remedy.how[1] == f"pacbound certify CKPT --looks {looks} --place 3"
+    user = built["ledger"]["user"]
+    assert remedy.how[1] == (
+        f"pacbound certify CKPT --predictor gibbs --delta {built['delta']} "
+        f"--candidates {user['candidates']} --looks {looks} --place 3"
+    )
+
+
+@pytest.mark.parametrize("name", GOOD)
+def test_a_suggestion_declares_what_was_declared_and_is_for_the_same_delta(name: str) -> None:
+    """Without the ledger of this certificate the next one would claim too much."""
+    shown = certificate(name)
+    user = shown.ledger.user
+    for remedy in explain(shown).remedies:
+        words = shlex.split(remedy.how[-1])
+        given = dict(zip(words, [*words[1:], ""], strict=True))
+        assert float(given.get("--delta", "0.035")) == float(shown.delta)
+        assert int(given.get("--candidates", 1)) >= user.candidates
+        assert int(given.get("--looks", 0)) >= user.looks
+        assert given.get("--copies", "counted") == shown.data.copies
+
+
+def test_a_suggestion_repeats_the_commands_of_the_certificate() -> None:
+    shown = certificate("gibbs-mnist-size")
+    made = replace(
+        shown.made,
+        command="pacbound certify runs/a.pt --claims overall,per-class --delta=0.035 -o a.json",
+        training_command="pacbound train mlp-600 --data mine.npz -o runs/a.pt",
+    )
+    explanation = explain(replace(shown, made=made))
+    remedy = named(explanation, "a prior that learned from half")
+    assert remedy.how == (
+        "pacbound train mlp-600 --data mine.npz -o runs/a-again.pt --prior learned",
+        "pacbound certify runs/a-again.pt --predictor gibbs --claims overall,per-class "
+        "--delta 0.035 --looks 1 --place 2",
+    )
+    drawn = named(explanation, "a certificate of one drawn network")
+    assert drawn.how == (
+        "pacbound certify runs/a.pt --predictor draw --claims overall,per-class --delta 0.035 "
+        "--place 2",
+    )
+    hostile = replace(made, command="pacbound certify 'a", training_command="x; rm -rf '")
+    for remedy in explain(replace(shown, made=hostile)).remedies:
+        assert not any("rm" in shlex.split(command) for command in remedy.how)
 
 
 def test_one_draw_has_all_of_delta_and_no_allowance() -> None:

@@ -1,0 +1,84 @@
+"""One of a recipe's candidates, chosen on a validation part of the prior's own examples.
+
+Valid when: no counted example is looked at. The choice is then fixed before the counted examples
+are seen, so it costs nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from pacbound.data import Dataset
+from pacbound.priors.learned import prior_settings
+from pacbound.priors.split import split_of
+from pacbound.recipes import Settings, candidates
+from pacbound.training import learned_prior
+from pacbound.training.descent import Step
+
+__all__ = ["VALIDATION", "Chosen", "choose", "chosen_network"]
+
+VALIDATION = 0.3  # of the prior's part, for the choice alone
+FEW = 2000  # examples of the prior's part that allow for more epochs than the first candidate's
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The settings that were chosen, and the errors of all candidates on the validation part."""
+
+    settings: Settings
+    errors: tuple[int, ...]
+    examples: int
+
+
+def choose(
+    listed: Sequence[Settings],
+    part: Dataset,
+    on_candidate: Callable[[int, int], None] = lambda number, count: None,
+    on_step: Callable[[Step], None] = lambda step: None,
+    threads: int | None = None,
+) -> Chosen:
+    """Train every candidate on 70 % of the prior's part, and count its errors on the rest.
+
+    The first of those with the fewest errors is chosen.
+
+    Arguments:
+        listed: The candidates, from the smallest to the largest.
+        part: The examples of the prior, in the order of the split.
+        on_candidate: Called before each training, with its number from 0 and their count.
+    """
+    usual = listed[0].prior_epochs
+    able = [each for each in listed if part.m <= FEW or each.prior_epochs <= usual]
+    errors, examples = [], 0
+    for number, each in enumerate(able):
+        on_candidate(number, len(able))
+        settings = replace(each, prior_validation=VALIDATION)
+        learned = learned_prior.learn_prior(settings, part, on_step=on_step, threads=threads)
+        examples, wrong = learned.validation
+        errors.append(wrong)
+    return Chosen(able[errors.index(min(errors))], tuple(errors), examples)
+
+
+def chosen_network(
+    settings: Settings,
+    data: Dataset,
+    before: Settings | None = None,
+    on_step: Callable[[Step], None] = lambda step: None,
+) -> Settings:
+    """The settings with one of the recipe's candidates, if there is something to choose.
+
+    Arguments:
+        before: The settings of the run to continue: the choice was made then.
+    """
+    listed = candidates(settings)
+    if len(listed) == 1:
+        return settings
+    for each in listed:
+        if before is not None and prior_settings(each) == prior_settings(before):
+            return each
+    part = split_of(settings, data).learned_data(data)
+
+    def step(at: Step) -> None:
+        on_step(replace(at, phase="choosing"))
+
+    return choose(listed, part, on_step=step).settings
