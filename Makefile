@@ -5,7 +5,7 @@ INSTALLED := $(VENV)/.installed
 RUN := runs/demo
 BROWSERS := chromium chromium-browser google-chrome google-chrome-stable
 
-.PHONY: help install demo test lint browser docs results bench faults fuzz coverage audit clean
+.PHONY: help install demo dist test lint browser docs results bench faults fuzz coverage audit clean
 
 help:  ## this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -22,6 +22,12 @@ demo: $(INSTALLED)  ## a first certificate on MNIST, from nothing, in a few minu
 	$(BIN)/pacbound train mlp-600 --epochs 8 -o $(RUN).pt --force
 	$(BIN)/pacbound certify $(RUN).pt --delta 0.035 --max-risk 0.25 -o $(RUN).json
 	$(BIN)/pacbound verify $(RUN).json --max-risk 0.25 --checkpoint $(RUN).pt
+	@echo "checkpoint, log and certificate: $(RUN).pt $(RUN).log.jsonl $(RUN).json"
+	@echo "the command itself: source $(BIN)/activate, or $(CURDIR)/$(BIN)/pacbound"
+
+dist: $(INSTALLED)  ## the wheel, in dist/
+	rm -rf build/lib build/bdist.* dist
+	$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation -w dist .
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check .
@@ -65,4 +71,4 @@ audit: $(INSTALLED)  ## known holes in the pinned dependencies; needs a network
 	$(BIN)/pip-audit -r constraints.txt --no-deps --disable-pip --strict
 
 clean:  ## remove the environment and the demo's files
-	rm -rf $(VENV) runs build *.egg-info
+	rm -rf $(VENV) runs build dist *.egg-info

@@ -31,7 +31,7 @@ from pacbound.predict.predictor import Predictor
 from pacbound.predictors import predictor_named
 from pacbound.predictors.applied import Applied, network_of, predictions
 from pacbound.predictors.budget import parse_delta
-from pacbound.predictors.chunks import Sampler
+from pacbound.predictors.chunks import Sampler, silent
 from pacbound.predictors.claims import Costs, Wanted, claims_named
 from pacbound.predictors.export import draw_certified
 from pacbound.predictors.issuing import Request, issue
@@ -51,6 +51,7 @@ from pacbound.training.given_prior import ensure_unseen, given_prior
 from pacbound.training.log import EpochRecord, TrainingLog, log_path
 from pacbound.training.loop import train
 from pacbound.training.networks import constancy, network_inputs, plain_network, with_structure
+from pacbound.training.notebook_bar import notebook_bar
 from pacbound.training.prior_variance import PriorVariance, Tail
 from pacbound.training.problem import Problem, build
 from pacbound.training.progress import Callback, training_progress
@@ -487,7 +488,7 @@ class StochasticModule(nn.Module):
         )
         seconds = self.history[-1].seconds if self.history else None
         with engine_for(workers) if sampler is None else nullcontext() as engine:
-            where = sampler if engine is None else Sampler(engine)
+            where = sampler if engine is None else Sampler(engine, notebook_bar() or silent)
             assert where is not None
             return issue(
                 self._current(examples),

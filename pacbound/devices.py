@@ -31,7 +31,7 @@ class Arithmetic:
         if dtype not in DTYPES:
             raise unknown_name("dtype", dtype, DTYPES)
         if device == "mps" and dtype == "float64":
-            raise SettingError("mps has no float64: use --dtype float32, or --device cpu")
+            raise SettingError("mps has no float64: use dtype float32, or device cpu")
         return cls(device_named(device, local_rank), DTYPES[dtype])
 
 
@@ -59,7 +59,7 @@ def device_named(name: str, local_rank: int = 0) -> torch.device:
     if local_rank >= torch.cuda.device_count():
         raise SettingError(
             f"process {local_rank} of this machine has no GPU: there are "
-            f"{torch.cuda.device_count()}; start as many processes (--nproc-per-node)"
+            f"{torch.cuda.device_count()}; start as many processes"
         )
     # By default, convolutions round their inputs to 10 bits (TF32). A certificate treats only ties
     # within float32 rounding as errors.

@@ -6,7 +6,9 @@ Every error is a `PacboundError`. Those about a value that was passed are also a
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 __all__ = [
     "CertificateError",
@@ -24,8 +26,12 @@ __all__ = [
     "TrainingDiverged",
     "UnknownName",
     "WorkerError",
+    "by_caller",
+    "called_by_command",
     "unknown_name",
 ]
+
+_from_a_command: ContextVar[bool] = ContextVar("from_a_command", default=False)
 
 
 class PacboundError(Exception):
@@ -94,3 +100,23 @@ def unknown_name(kind: str, name: str, valid: Iterable[str]) -> UnknownName:
     near = difflib.get_close_matches(name, names, n=1)
     hint = f"did you mean '{near[0]}'?" if near else f"choose from: {', '.join(names)}"
     return UnknownName(f"unknown {kind} '{name}'; {hint}")
+
+
+@contextmanager
+def called_by_command() -> Iterator[None]:
+    """While this is open, messages name the options of the command line."""
+    token = _from_a_command.set(True)
+    try:
+        yield
+    finally:
+        _from_a_command.reset(token)
+
+
+def by_caller(command: str, python: str) -> str:
+    """What the caller has to write: an option of the command line, or an argument in Python.
+
+    Example:
+        >>> by_caller("--copies independent", 'copies="independent"')
+        'copies="independent"'
+    """
+    return command if _from_a_command.get() else python

@@ -91,5 +91,10 @@ def address() -> Iterator[str]:
     from distributed import LocalCluster
 
     options: Any = {"dashboard_address": None, "silence_logs": 50}
-    with LocalCluster(n_workers=2, threads_per_worker=1, processes=True, **options) as cluster:
+    with (
+        pytest.MonkeyPatch.context() as patience,
+        LocalCluster(n_workers=2, threads_per_worker=1, processes=True, **options) as cluster,
+    ):
+        # A busy machine is not a fault.
+        patience.setattr("pacbound.workers.scheduler.PATIENCE", 300.0)
         yield cluster.scheduler_address

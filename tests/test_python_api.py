@@ -183,7 +183,7 @@ def test_the_checkpoint_is_for_the_command_line_too(tiny_data: Dataset, tmp_path
     certificate = issue(path, tiny_data, request, module=dense())
     assert certificate.bound == certified(net, tiny_data).bound
     assert "train" in certificate.made.times
-    with pytest.raises(PacboundError, match="--model PACKAGE"):
+    with pytest.raises(PacboundError, match="give the module"):
         issue(path, tiny_data, request)
     other = nn.Sequential(nn.Flatten(), nn.Linear(16, 8), nn.Tanh(), nn.Linear(8, 3))
     with pytest.raises(PacboundError, match="layers differ from the settings"):
@@ -429,7 +429,7 @@ def test_saving_and_loading(tiny_data: Dataset, tmp_path: Path) -> None:
     net.save(tmp_path / "mine.pt")
     again = pacbound.load(tmp_path / "mine.pt", dense())
     assert certified(again, tiny_data).bound == certified(net, tiny_data).bound
-    with pytest.raises(ModuleError, match="--model PACKAGE"):
+    with pytest.raises(ModuleError, match="give the module"):
         pacbound.load(tmp_path / "mine.pt")
 
 

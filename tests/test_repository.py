@@ -35,6 +35,24 @@ def test_the_file_is_there(name: str) -> None:
     assert (ROOT / name).stat().st_size > 500
 
 
+def test_the_readme_is_short() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= 200
+    for part in ("Install", "Two commands", "A first certificate", "Your own model", "In CI"):
+        assert f"\n## {part}\n" in text
+    assert text.count("|---|---|---|---|") == 1  # the results are one table
+
+
+def test_no_registry_is_named() -> None:
+    """Packages are fetched by their clients, with the settings of the user."""
+    hosts = ("pypi" + ".org", "npmjs" + ".org", "deb.debian" + ".org", "pythonhosted" + ".org")
+    for folder in ("pacbound", "cli", "docs", "tests", "benchmarks", "examples"):
+        for path in (ROOT / folder).rglob("*"):
+            if path.suffix in (".py", ".md", ".yaml", ".toml", ".html", ".js"):
+                text = path.read_text(encoding="utf-8")
+                assert not [host for host in hosts if host in text], path
+
+
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_the_architecture_names_the_folder(folder: Path) -> None:
     assert f"{folder.relative_to(ROOT).as_posix()}/" in NAMED

@@ -277,7 +277,8 @@ def certify(
                 command=shlex.join(["pacbound", *sys.argv[1:]]),
             )
     except KeyboardInterrupt:
-        click.echo("stopped; the same command continues", err=True)
+        how = "continues" if kept.path.exists() else "starts again"
+        click.echo(f"stopped; the same command {how}", err=True)
         raise click.exceptions.Exit(130) from None
     certificate.save(path)
     kept.remove()

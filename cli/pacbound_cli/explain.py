@@ -42,7 +42,9 @@ def explain(certificate: Path, as_json: bool) -> None:
     verdict = verify(certificate)
     if verdict.exit_code == 2:
         raise CertificateError(
-            f"{certificate}: {verdict.reason}; make a certificate with pacbound certify"
+            f"{certificate} is not a certificate: {verdict.reason}"
+            if certificate.exists()
+            else f"no such file: {certificate}; pacbound certify makes certificates"
         )
     explanation = _explained(certificate, verdict)
     if as_json:

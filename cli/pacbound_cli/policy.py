@@ -27,6 +27,8 @@ __all__ = ["policy"]
 def policy(certificates: tuple[str, ...], output: Path, force: bool, as_json: bool) -> None:
     """Write a first policy that the certificates CERT keep, with comments, for you to edit.
 
+    CERT may be a folder.
+
     `pacbound verify --policy` holds certificates against it. The certificates are checked first,
     and no policy is written from one that is rejected.
 
@@ -36,6 +38,7 @@ def policy(certificates: tuple[str, ...], output: Path, force: bool, as_json: bo
       pacbound verify certificates/*.json --policy policy.yaml
     """
     from pacbound.certificate.checker import check_file
+    from pacbound.certificate.gathering import in_folders
     from pacbound.errors import CertificateError, FileError
     from pacbound.files import ensure_writable, write_whole
     from pacbound.policy import first_policy
@@ -44,7 +47,7 @@ def policy(certificates: tuple[str, ...], output: Path, force: bool, as_json: bo
         raise FileError(f"{output} is already there: edit it, or replace it with --force")
     ensure_writable(output)
     accepted = {}
-    for path in dict.fromkeys(certificates):
+    for path in in_folders(certificates):
         verdict = check_file(path)
         if verdict.certificate is None:
             reason = f"{verdict.check} {verdict.reason}".strip()

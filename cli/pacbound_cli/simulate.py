@@ -85,7 +85,7 @@ def simulate(
                 lambda done, total: report("minimising KL", done, total),
             )
     except KeyboardInterrupt:
-        click.echo("stopped; nothing was written", err=True)
+        click.echo("stopped; the same command starts again", err=True)
         raise click.exceptions.Exit(130) from None
     if written:
         from pacbound.experiments.simulation.plot import draw_simulation

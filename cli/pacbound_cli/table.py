@@ -67,7 +67,8 @@ def table(
 
     Each cell has a folder, named by its settings. The same command resumes what was stopped, by
     Ctrl-C or a crash, and skips finished cells. It may run several times at once. Exit code 1: a
-    cell failed.
+    cell failed. --show runs nothing; for cells that have not run in runs/NAME, it shows the results
+    that this project published.
 
     \b
     Examples:
@@ -81,6 +82,7 @@ def table(
       pacbound table bandit-untuned --problem statlog --agent diag --agent k-linear --seeds 5
     """
     from pacbound.experiments.tables import table_named
+    from pacbound.experiments.tables.published import published_folder, rows_with_published
     from pacbound.experiments.tables.selection import Selection
     from pacbound.files import ensure_writable
     from pacbound.recipes import parse_override
@@ -103,7 +105,14 @@ def table(
     if publish is not None:
         ensure_writable(publish / "certificate.json")
     failures = {} if show else run_cells(cells, root, workers, chosen.threads, scheduler)
-    rows = chosen.rows(cells, root)
+    changed = selection.overrides or selection.sampling
+    source = None if not show or folder or changed else published_folder(chosen)
+    rows, borrowed = chosen.rows(cells, root), 0
+    if source is not None:
+        rows, borrowed = rows_with_published(chosen, cells, root, source)
+    if borrowed:
+        note = f"{borrowed} of {len(cells)} have not run in {root}; shown as published in {source}"
+        click.echo(note, err=True)
     if as_json:
         click.echo(json.dumps(rows, indent=1, ensure_ascii=False))
     else:

@@ -190,6 +190,7 @@ def run_training(
     from pacbound.recipes import recipe as named_recipe
     from pacbound.training.given_prior import read_weights
     from pacbound.training.log import log_path
+    from pacbound.training.loop import kept_prior
     from pacbound.training.ranks import is_first, world_size
     from pacbound_cli.data import fetching_bar
 
@@ -218,11 +219,13 @@ def run_training(
         torch.set_num_threads(threads)
     weights = read_weights(Path(settings.prior_weights)) if settings.prior_weights else None
     net = StochasticModule(settings, module, weights)
+    before = _version(path)
     try:
         net.fit(data, device=device, dtype=dtype, checkpoint=path, resume=resume)
     except KeyboardInterrupt:
         if is_first():
-            how = f"with --resume continues {path}" if path.exists() else "starts again"
+            prior = kept_prior(settings, data, path, module)
+            how = _going_on(path, resume, force, _version(path) != before, prior)
             click.echo(f"stopped; the same command {how}", err=True)
         raise click.exceptions.Exit(130) from None
     if not is_first():
@@ -233,3 +236,20 @@ def run_training(
             "last epoch is missing; use the checkpoint as it is, or train again with --force"
         )
     return path, net.history[-1]
+
+
+def _version(path: Path) -> tuple[int, int] | None:
+    """Of a file that is replaced as a whole; None if there is none."""
+    if not path.exists():
+        return None
+    found = path.stat()
+    return found.st_ino, found.st_mtime_ns
+
+
+def _going_on(path: Path, resume: bool, force: bool, written: bool, prior: Path | None) -> str:
+    """What the same command does after an interrupt."""
+    if resume:
+        return f"continues {path}"
+    if written:
+        return f"with --resume{' instead of --force' if force else ''} continues {path}"
+    return f"goes on with the learned prior in {prior}" if prior else "starts again"

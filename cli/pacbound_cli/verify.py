@@ -71,22 +71,24 @@ def verify(
 ) -> None:
     """Verify that certificates prove what they claim.
 
-    Every step is recomputed from the figures in the file. Neither the data nor the training code is
-    needed. Exit code 0: all are valid; 1: one is rejected, or violates a rule of the policy; 2: a
-    file cannot be read.
+    CERT is a certificate, or a folder with certificates at any depth. Every step is recomputed from
+    the figures in the file. Neither the data nor the training code is needed. Exit code 0: all are
+    valid; 1: one is rejected, or violates a rule of the policy; 2: a file cannot be read.
 
     \b
     Example, for a build that requires a risk of at most 25 %:
       pacbound verify certificates/mlp-600.json --max-risk 0.25 --checkpoint mlp.pt
       pacbound verify certificates/mlp-600.json --max-class-risk 0.4
-      pacbound verify certificates/*.json --policy policy.yaml
+      pacbound verify certificates --policy policy.yaml
     """
+    from pacbound.certificate.gathering import in_folders
     from pacbound.verification import check_demands
 
     if partial and not policy:
         raise click.UsageError("--partial is about the patterns of a policy: give --policy FILE.")
     verdicts = {
-        path: check_demands(path, max_risk, max_class_risk, checkpoint) for path in certificates
+        path: check_demands(path, max_risk, max_class_risk, checkpoint)
+        for path in in_folders(certificates)
     }
     if policy:
         _verify_by_policy(verdicts, policy, partial, as_json)

@@ -48,7 +48,12 @@ def vi(network: str, samples: int, as_json: bool, threads: int | None, **options
     if network not in names:
         raise unknown_name("network", network, names)
     path, last = run_training(f"vi-{network}", threads=threads, **options)
-    evaluation = _evaluate(path, samples, options["device"])
+    try:
+        evaluation = _evaluate(path, samples, options["device"])
+    except KeyboardInterrupt:
+        message = f"stopped; {path} is trained, and the same command with --resume evaluates it"
+        click.echo(message, err=True)
+        raise click.exceptions.Exit(130) from None
     if as_json:
         training = {"checkpoint": str(path), **asdict(last)}
         click.echo(json.dumps({**training, "evaluation": evaluation.to_mapping()}))

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields
 from decimal import Decimal
 from fractions import Fraction
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias
 
@@ -38,6 +39,7 @@ from pacbound.certificate.kinds import (
     Word,
     refuse,
 )
+from pacbound.certificate.shown import in_five_lines
 from pacbound.errors import CertificateError
 from pacbound.files import write_whole
 from pacbound.printable import printable_json
@@ -77,6 +79,7 @@ __all__ = [
 ]
 
 FORMAT = "pacbound-certificate/2"
+PICTURE = "pacbound.report.page.notebook:certificate_html"  # imported when a notebook shows one
 SAMPLED = ("gibbs", "vote-gibbs", "vote-tandem")  # their empirical risk is estimated
 COUNTED = ("draw", "fixed")  # their errors are counted
 POSTERIORS = ("diag", "k-diag", "k-linear", "k-nonlinear")
@@ -419,7 +422,7 @@ class Made:
     settings: Annotated[dict[str, str], MAP]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Certificate:
     """The claims, their evidence, and how the certificate was made."""
 
@@ -436,6 +439,14 @@ class Certificate:
     also: Annotated[tuple[Also, ...], Array(0, 20, Also)] = ()
     seeds: Annotated[Seeds | None, Seeds, _NOT_FIXED] = None
     made: Annotated[Made, Made]
+
+    def __repr__(self) -> str:
+        return in_five_lines(self)
+
+    def _repr_html_(self) -> str:
+        """The certificate in a notebook: the verdict, the sentence, the parts of the bound."""
+        module, _, name = PICTURE.partition(":")
+        return str(getattr(import_module(module), name)(self))
 
     @property
     def overall(self) -> Claim | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pacbound.data.dataset import Dataset
-from pacbound.errors import DataError
+from pacbound.errors import DataError, by_caller
 
 __all__ = ["ALLOWED_PERCENT", "refuse_copies"]
 
@@ -22,9 +22,10 @@ def refuse_copies(data: Dataset, independent: bool = False) -> None:
             if inputs have few values.
     """
     if not independent and 100 * data.duplicates > ALLOWED_PERCENT * data.m:
+        way = by_caller("--copies independent", "copies='independent'")
         share = 100 * data.duplicates / data.m
         raise DataError(
             f"{data.duplicates} of the {data.m} examples of {data.name} ({share:.1f} %) are exact "
-            "copies of others: remove copied rows, or declare with --copies independent that equal "
-            "examples are independent draws"
+            f"copies of others: remove copied rows, or declare with {way} that equal examples are "
+            "independent draws"
         )

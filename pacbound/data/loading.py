@@ -22,16 +22,19 @@ __all__ = ["add", "fetch", "load"]
 TABLES = {".csv": read_csv, ".parquet": read_parquet}
 
 
-def load(name_or_path: str, progress: Progress | None = None, label: str = "") -> Dataset:
+def load(
+    name_or_path: str | os.PathLike[str], progress: Progress | None = None, label: str = ""
+) -> Dataset:
     """The data set of this name, downloaded if the cache lacks it, or the one in this file.
 
     Arguments:
         label: The column that holds the classes, if the file is a table.
     """
+    name_or_path = os.fspath(name_or_path)
     if name_or_path not in catalogue():
         path = Path(name_or_path).expanduser()
         is_table = path.suffix.lower() in TABLES
-        if label and not is_table:
+        if label and not is_table and path.is_file():
             raise DataError(f"{name_or_path} is not a table; only .csv and .parquet have a label")
         if path.is_file():
             read = TABLES[path.suffix.lower()](path, label) if is_table else read_npz(path)
@@ -50,6 +53,6 @@ def fetch(name: str, progress: Progress | None = None) -> Fetched:
     return obtain(find(name), progress)
 
 
-def add(name: str, paths: Sequence[Path]) -> Added:
+def add(name: str, paths: Sequence[str | os.PathLike[str]]) -> Added:
     """Add a user's files of a data set to the cache."""
-    return accept(find(name), paths)
+    return accept(find(name), [Path(path) for path in paths])

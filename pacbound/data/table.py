@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pacbound.data.dataset import Dataset
-from pacbound.errors import DataError, unknown_name
+from pacbound.errors import DataError, by_caller, unknown_name
 
 __all__ = [
     "Cell",
@@ -50,7 +50,8 @@ def table(
         first_row: The row number of the first example, for error messages.
     """
     if not label:
-        raise DataError(f"{where} is a table: name the column of the classes with --label")
+        way = by_caller("--label", "label=…")
+        raise DataError(f"{where} is a table: name the column of the classes with {way}")
     if label not in columns:
         raise DataError(f"{where}: {unknown_name('column', label, columns)}")
     if len(columns) < 2:

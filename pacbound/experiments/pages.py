@@ -19,11 +19,13 @@ from pacbound.experiments.bandit.page import (
     tuned_table,
     untuned_table,
 )
-from pacbound.experiments.keel.page import keel_summary, keel_table
+from pacbound.experiments.data_page import sources_list
+from pacbound.experiments.keel.page import keel_summary, keel_table, votes_table
 from pacbound.experiments.learned.page import learned_table
 from pacbound.experiments.pac_bayes.page import commands_table, results_table
 from pacbound.experiments.pac_bayes.recipes_page import recipes_table, settings_table
 from pacbound.experiments.simulation.page import simulation_table
+from pacbound.experiments.summary_page import summary_table
 from pacbound.experiments.vi.page import evaluations_table
 from pacbound.files import write_whole
 
@@ -48,8 +50,10 @@ class PageTable:
 
 
 TABLES = (
-    PageTable("README.md", "certificates", results_table),
-    PageTable("README.md", "certificates", learned_table, "learned priors"),
+    PageTable("README.md", "certificates", summary_table, "summary"),
+    PageTable("docs/results.md", "certificates", results_table),
+    PageTable("docs/results.md", "certificates", learned_table, "learned priors"),
+    PageTable("docs/data.md", "pacbound/data", sources_list, "sources"),
     PageTable("certificates/README.md", "certificates", commands_table),
     PageTable("docs/bandits.md", "results/bandit", tuned_table),
     PageTable("docs/bandits.md", "results/bandit", differences_table, "differences"),
@@ -61,6 +65,7 @@ TABLES = (
     PageTable("docs/recipes.md", "certificates", recipes_table, "recipes"),
     PageTable("docs/recipes.md", "pacbound/recipes", settings_table, "settings"),
     PageTable("docs/keel.md", "results/keel", keel_summary, "summary"),
+    PageTable("docs/keel.md", "results/keel", votes_table, "votes"),
     PageTable("docs/keel.md", "results/keel", keel_table, "table"),
     PageTable("docs/simulation.md", "results/simulation", simulation_table),
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shutil
 from collections.abc import Callable
 from contextlib import suppress
@@ -45,7 +46,7 @@ def extract(
     extractor: nn.Module,
     data: Dataset,
     origin: str,
-    chunks: Path,
+    chunks: str | os.PathLike[str],
     batch: int = 50,
     report: Report = lambda done, total: None,
 ) -> Extracted:
@@ -72,7 +73,7 @@ def extract(
             f"the inputs of '{data.name}' are features already; give an extractor that "
             "contains both networks, and the original data"
         )
-    work = _Work(extractor.eval(), batch, chunks)
+    work = _Work(extractor.eval(), batch, Path(chunks))
     try:
         digest = module_digest(extractor)
     except ValueError as error:  # names or types that digests do not cover
@@ -106,7 +107,7 @@ def extract(
     return Extracted(made, kept)
 
 
-def save_features(data: Dataset, path: Path) -> None:
+def save_features(data: Dataset, path: str | os.PathLike[str]) -> None:
     """Write features as an `.npz` file that `pacbound train` and `certify` take."""
     arrays: dict[str, NDArray[Any]] = {"x": data.train_inputs, "y": data.train_labels}
     if data.test_inputs is not None and data.test_labels is not None:
@@ -115,7 +116,7 @@ def save_features(data: Dataset, path: Path) -> None:
     arrays[EXTRACTOR_INPUTS] = np.array(data.extractor_inputs, np.int64)
     if data.groups:
         texts["groups"] = np.array(data.groups)  # for certify --groups FILE.npz:groups
-    write_whole(path, lambda stream: np.savez(stream, **arrays, **texts))  # type: ignore[arg-type]
+    write_whole(Path(path), lambda stream: np.savez(stream, **arrays, **texts))  # type: ignore[arg-type]
 
 
 def _inputs(data: Dataset) -> tuple[NDArray[Any], NDArray[Any]]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pacbound.data.dataset import Dataset
-from pacbound.errors import DataError, SettingError
+from pacbound.errors import DataError, SettingError, by_caller
 from pacbound.printable import printable
 
 __all__ = ["PARTS", "Given", "examples_given", "part_of", "plain"]
@@ -72,7 +72,8 @@ def part_of(data: Dataset, part: str) -> Given:
     if not part:
         raise SettingError(
             f"{data.name} has {data.m} training and {len(data.test_labels)} test examples: name "
-            "the part that the predictor has not seen, usually with --part test"
+            "the part that the predictor has not seen, usually with "
+            + by_caller("--part test", 'part="test"')
         )
     name = f"{data.name}, {part} part"
     if part == "test":

@@ -12,7 +12,7 @@ from typing import Any
 
 from pacbound.certificate.checker import MAX_BYTES, verify
 from pacbound.certificate.format import Certificate, Claim
-from pacbound.errors import CertificateError, DataError, MonitorError, SettingError
+from pacbound.errors import CertificateError, DataError, MonitorError, SettingError, by_caller
 from pacbound.files import ensure_writable
 from pacbound.monitoring.outcomes import NONE, Outcomes, Source, read_outcomes
 from pacbound.monitoring.process import fold
@@ -265,13 +265,13 @@ def _continue(
     if len(outcomes) < kept.rows:
         raise MonitorError(
             f"{outcomes.where} has {len(outcomes)} rows, and {path} has seen {kept.rows}: give the "
-            "whole history, or --append for new rows alone"
+            f"whole history, or {by_caller('--append', 'append=True')} for new rows alone"
         )
     if outcomes.digest(0, kept.rows, START) != kept.digest:
         raise MonitorError(
             f"{outcomes.where} does not begin with the {kept.rows} rows that {path} has seen: they "
             "were changed or are in another order; give the whole history in its order, or "
-            "--append for new rows alone"
+            f"{by_caller('--append', 'append=True')} for new rows alone"
         )
     return kept.rows
 

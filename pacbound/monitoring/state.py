@@ -135,7 +135,7 @@ def read_state(path: Path, certificate: Certificate, sha256: str) -> State:
     record = _read(path)
     if record.get("certificate_sha256") != sha256:
         raise MonitorError(
-            f"{path} is the state of another certificate; give another file to --state"
+            f"{path} is the state of another certificate; give another file as the state"
         )
     try:
         return _state(record, certificate)

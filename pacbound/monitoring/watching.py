@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pacbound.certificate.format import Certificate, Claim
-from pacbound.errors import DataError, SettingError, unknown_name
+from pacbound.errors import DataError, SettingError, by_caller, unknown_name
 from pacbound.monitoring.outcomes import NONE, Outcomes, group_numbers, with_error
 from pacbound.monitoring.sequential import SCALE
 
@@ -121,7 +121,8 @@ def _refuse_unknown(
         row = int(rows[np.argmax(values == NONE)])
         raise DataError(
             f"{outcomes.where}, outcome {row + 1} has no {name}, which the claim {family(claim)} "
-            "needs also where the predictor does not answer; give it, or watch --claims answered"
+            "needs also where the predictor does not answer; give it, or watch "
+            + by_caller("--claims answered", 'claims=["answered"]')
         )
 
 

@@ -20,7 +20,7 @@ from torch.nn.modules.instancenorm import _InstanceNorm
 from torch.nn.modules.lazy import LazyModuleMixin
 from torch.nn.utils.parametrize import is_parametrized
 
-from pacbound.errors import ModuleError
+from pacbound.errors import ModuleError, by_caller
 from pacbound.networks.leaks import hidden_state
 from pacbound.networks.parts import COMPOSITES
 from pacbound.networks.values import COUNTER, buffers_of, freeze, matching
@@ -53,7 +53,6 @@ SUPPORTED: tuple[type[nn.Module], ...] = (
 STATISTICS = ("running_mean", "running_var", COUNTER)
 BATCH_NORMS = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d, nn.SyncBatchNorm)
 WIDEST = 10_000  # rows of a triangular factor; k-linear needs the square of this in entries
-ELSEWHERE = "take the weights from a prior from elsewhere (--prior-weights, priors.elsewhere)"
 
 
 @dataclass(frozen=True)
@@ -172,7 +171,7 @@ def _refuse_unsupported(module: nn.Module, constancy: Constancy) -> None:
                     )
             elif not constancy.keeps_values and not isinstance(layer, _BatchNorm):
                 raise ModuleError(
-                    f"parameter {full} is frozen, but its value would not be kept; {ELSEWHERE}"
+                    f"parameter {full} is frozen, but its value would not be kept; {_elsewhere()}"
                 )
         for leaf in _other_buffers(layer):
             full = f"{name}.{leaf}" if name else leaf
@@ -180,7 +179,7 @@ def _refuse_unsupported(module: nn.Module, constancy: Constancy) -> None:
                 raise ModuleError(
                     f"{_named(name, layer)} is not supported: its buffer '{leaf}' is not in the "
                     "posterior and could be computed from data; compute constants in forward, "
-                    f"declare it free of the data with constants={full}, or {ELSEWHERE}"
+                    f"declare it free of the data with constants={full}, or {_elsewhere()}"
                 )
     if not drawn:
         raise ModuleError(
@@ -195,6 +194,11 @@ def _other_buffers(layer: nn.Module) -> list[str]:
     return [leaf for leaf, _ in layer.named_buffers(recurse=False) if leaf not in statistics]
 
 
+def _elsewhere() -> str:
+    way = by_caller("--prior-weights", "priors.elsewhere")
+    return f"take the weights from a prior from elsewhere ({way})"
+
+
 def _fitted(layer: nn.Module, constancy: Constancy) -> str | None:
     """Why the statistics of a normalisation are refused, or None."""
     if constancy.fixes_statistics:
@@ -202,8 +206,8 @@ def _fitted(layer: nn.Module, constancy: Constancy) -> str | None:
     if isinstance(layer, _BatchNorm):
         return (
             "batch normalisation learns statistics of the data outside the posterior; learn the "
-            f"prior from a part of the examples (--prior learned), {ELSEWHERE}, or use GroupNorm "
-            "or LayerNorm"
+            f"prior from a part of the examples ({by_caller('--prior learned', 'priors.Learned')}"
+            f"), {_elsewhere()}, or use GroupNorm or LayerNorm"
         )
     if isinstance(layer, _InstanceNorm) and layer.track_running_stats:
         return "its running statistics depend on the data; use track_running_stats=False"

@@ -154,7 +154,7 @@ class Wanted:
             if name not in CLAIMS:
                 raise unknown_name("claim", name, CLAIMS)
         if not (self.claims or self.groups or self.costs or self.example_costs):
-            raise SettingError("no claims are requested: give --claims, --groups or --cost")
+            raise SettingError("no claims are requested: give claims, groups or costs")
         if self.costs is not None and self.example_costs is not None:
             raise SettingError("give costs as a matrix or for each example, not both")
         for group in set(self.groups):
@@ -307,7 +307,7 @@ def read_groups(source: str, data: str) -> tuple[str, ...]:
     path = Path(f"{file}.csv") if colon else Path(data)
     if path.suffix != ".csv" or not path.is_file():
         raise SettingError(
-            f"--groups {source}: {path} is not a CSV file; give FILE.csv:COLUMN or FILE.npy"
+            f"groups {source}: {path} is not a CSV file; give FILE.csv:COLUMN or FILE.npy"
         )
     return _column(path, column)
 

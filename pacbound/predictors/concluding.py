@@ -36,7 +36,7 @@ from pacbound.certificate.format import (
 from pacbound.certificate.format import (
     INEQUALITIES as KNOWN_INEQUALITIES,
 )
-from pacbound.errors import SettingError, unknown_name
+from pacbound.errors import SettingError, by_caller, unknown_name
 from pacbound.predictors.base import Observed, Paid, Predictor, factor_of
 from pacbound.predictors.evidence import tail_nats
 from pacbound.predictors.words import sentence
@@ -111,8 +111,8 @@ def ensure_claimable(predictor: Predictor, claims: Sequence[Any]) -> None:
                 claim.loss, f"the error given the {claim.subject}"
             )
             raise SettingError(
-                f"{what} cannot be claimed for {predictor.name}; for --predictor draw or fixed it "
-                "can"
+                f"{what} cannot be claimed for {predictor.name}; for the predictor draw or fixed "
+                "it can"
             )
 
 
@@ -136,7 +136,7 @@ def ensure_seen_is_paid(seen: bool, ledger: Ledger) -> None:
     if seen and ledger.user.candidates < 2:
         raise SettingError(
             "an inequality chosen after both bounds were seen is a further candidate: declare "
-            "--candidates 2 or more"
+            f"{by_caller('--candidates 2', 'candidates=2')} or more"
         )
 
 

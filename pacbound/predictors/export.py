@@ -12,6 +12,7 @@ import copy
 import importlib.util
 import json
 import logging
+import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -63,7 +64,7 @@ def ensure_exportable(target: Path) -> None:
         raise SettingError(f"cannot export to {target}: give a name that ends in .pt or .onnx")
     needed = ("onnx", "onnxscript")
     if target.suffix == ".onnx" and not all(map(importlib.util.find_spec, needed)):
-        raise MissingDependency("--export to .onnx needs packages: pip install 'pacbound[onnx]'")
+        raise MissingDependency("an export to .onnx needs packages: pip install 'pacbound[onnx]'")
     for path in (target, description_path(target)):
         ensure_writable(path)
 
@@ -120,9 +121,7 @@ def export_network(
         ensure_extractor(extractor, data)
     predictor, evidence = predictor_of(certificate), certificate.evidence
     if not predictor.exports_network:
-        raise SettingError(
-            "only one network can be exported: certify with --predictor draw or --predictor fixed"
-        )
+        raise SettingError("only one network can be exported: certify the predictor draw or fixed")
     checkpoint = Checkpoint.load(checkpoint_path)
     settings, network = checkpoint.settings, _certified(predictor, checkpoint, data, module)
     digest = certificate.model.sha256 if evidence is None else evidence.weights_sha256
@@ -241,7 +240,9 @@ def _quiet() -> Iterator[None]:
 
 
 def load_exported(
-    target: Path, module: nn.Module | None = None, extractor: nn.Module | None = None
+    path: str | os.PathLike[str],
+    module: nn.Module | None = None,
+    extractor: nn.Module | None = None,
 ) -> Callable[[NDArray[Any]], Tensor]:
     """The exported `.pt` network as a function from raw inputs to logits.
 
@@ -249,6 +250,7 @@ def load_exported(
         module: The user's own network, if it is one; its weights are replaced in a copy.
         extractor: The extractor, if it was exported too; the same applies.
     """
+    target = Path(path)
     try:
         description = json.loads(description_path(target).read_bytes())
     except (OSError, ValueError, RecursionError) as error:

@@ -32,7 +32,7 @@ from pacbound.data.digests import (
     example_costs_digest,
     groups_digest,
 )
-from pacbound.errors import DataError
+from pacbound.errors import DataError, by_caller
 from pacbound.predictors.base import Observed, Offer, Paid, Predictor, Situation, Term
 from pacbound.predictors.budget import divide
 from pacbound.predictors.claims import Wanted, asked
@@ -171,7 +171,7 @@ def fixed_certificate(
     if copies == "counted" and 100 * duplicates > ALLOWED_PERCENT * len(truth):
         raise DataError(
             f"{duplicates} of the {len(truth)} examples are exact copies of others: remove them, "
-            "or declare them with --copies independent"
+            "or declare them with " + by_caller("--copies independent", "copies='independent'")
         )
     groups: Sequence[str] = wanted.groups
     if len(groups) not in (0, len(truth)):

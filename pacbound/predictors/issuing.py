@@ -34,7 +34,7 @@ from pacbound.certificate.format import (
 from pacbound.data import Dataset
 from pacbound.data.copies import refuse_copies
 from pacbound.data.digests import groups_digest
-from pacbound.errors import CheckpointError, SettingError, unknown_name
+from pacbound.errors import CheckpointError, SettingError, by_caller, unknown_name
 from pacbound.networks.digests import tensors_digest
 from pacbound.networks.registry import network_named
 from pacbound.networks.values import buffers_of, matching, values_of
@@ -280,7 +280,7 @@ def _refuse(checkpoint: Checkpoint, data: Dataset, request: Request) -> None:
     if settings.batch_norm and checkpoint.stored_prior is None:
         raise SettingError(
             "batch normalisation learns statistics of the data outside the posterior, unless they "
-            "are fixed by a learned prior (--prior learned)"
+            f"are fixed by a learned prior ({by_caller('--prior learned', 'priors.Learned')})"
         )
     if settings.recipe not in RECIPES:
         raise SettingError(
@@ -392,8 +392,9 @@ def posterior_of(
     if checkpoint.data["sha256"] != data.sha256 and not allow_other_data:
         raise CheckpointError(
             f"the checkpoint was trained on other data than this {data.name} (its sha256 begins "
-            f"{data.sha256[:12]}, not {checkpoint.data['sha256'][:12]}); --allow-other-data "
-            "certifies on it all the same"
+            f"{data.sha256[:12]}, not {checkpoint.data['sha256'][:12]}); "
+            f"{by_caller('--allow-other-data', 'allow_other_data=True')} certifies on it all the "
+            "same"
         )
     described = (checkpoint.data["classes"], tuple(checkpoint.data["input_shape"]))
     if described != (data.classes, data.input_shape):

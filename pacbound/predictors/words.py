@@ -2,33 +2,19 @@
 
 from __future__ import annotations
 
-from decimal import ROUND_CEILING, Decimal, localcontext
+from decimal import Decimal
 from itertools import groupby
 
 from pacbound.certificate.format import Certificate, Claim
+from pacbound.certificate.shown import confidence, percent
 from pacbound.priors import prior_of
 
 __all__ = ["confidence", "coverage", "percent", "sentence"]
 
 
-def percent(rate: Decimal) -> str:
-    """A rate in per cent, rounded up to 2 decimals, or to 6 if it is below 0.1 %."""
-    places = Decimal("0.01") if rate >= Decimal("0.001") else Decimal("0.000001")
-    return format((100 * rate).quantize(places, rounding=ROUND_CEILING), "f")
-
-
 def coverage(abstention: Decimal) -> str:
     """1 minus a rate of abstention, in per cent, rounded down where `percent` rounds up."""
     return format(100 - Decimal(percent(abstention)), "f")
-
-
-def confidence(delta: Decimal) -> str:
-    """1 − δ in per cent, rounded down to 6 decimals."""
-    with localcontext() as context:
-        context.prec = 60
-        failing = (100 * delta).quantize(Decimal("0.000001"), rounding=ROUND_CEILING)
-        shown = format(100 - failing, "f")
-    return shown.rstrip("0").rstrip(".")
 
 
 def _scope(claims: list[Claim]) -> str:

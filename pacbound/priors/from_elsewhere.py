@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from pacbound.certificate.format import Certificate
-from pacbound.errors import SettingError
+from pacbound.errors import SettingError, by_caller
 from pacbound.printable import printable
 from pacbound.priors.base import PriorKind
 from pacbound.priors.stored import StoredPrior
@@ -62,7 +62,8 @@ def elsewhere_prior(
         more = f", and {len(wrong) - 3} more" if len(wrong) > 3 else ""
         raise SettingError(
             f"the prior's weights do not fit the network: {'; '.join(wrong[:3])}{more} (tensors "
-            "for the initializer to make are named by fresh, such as --fresh 'head.*')"
+            "for the initializer to make are named by "
+            + by_caller("--fresh 'head.*')", "fresh='head.*')")
         )
     values = {}
     for name, value in own.items():  # a buffer that is in no state dict has the module's value

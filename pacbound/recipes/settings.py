@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import MISSING, asdict, dataclass, fields
 from typing import Any
 
-from pacbound.errors import SettingError, unknown_name
+from pacbound.errors import SettingError, by_caller, unknown_name
 from pacbound.networks.registry import NETWORKS
 from pacbound.posteriors import POSTERIORS, posterior_kind
 from pacbound.printable import recordable
@@ -217,8 +217,9 @@ class Settings:
         for key in values:
             if key == "trials":
                 raise SettingError(
-                    "there is no setting trials: declare what was tried with certify --candidates "
-                    "N (listed before the first look) or certify --looks N (adaptive)"
+                    "there is no setting trials: declare what was tried when you certify, with "
+                    f"{by_caller('--candidates', 'candidates')} (listed before the first look) or "
+                    f"{by_caller('--looks', 'looks')} (adaptive)"
                 )
             if key not in names:
                 raise unknown_name("setting", str(key), names)

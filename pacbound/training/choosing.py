@@ -16,7 +16,7 @@ from pacbound.recipes import Settings, candidates
 from pacbound.training import learned_prior
 from pacbound.training.descent import Step
 
-__all__ = ["VALIDATION", "Chosen", "choose", "chosen_network"]
+__all__ = ["VALIDATION", "Chosen", "able", "choose", "chosen_network"]
 
 VALIDATION = 0.3  # of the prior's part, for the choice alone
 FEW = 2000  # examples of the prior's part that allow for more epochs than the first candidate's
@@ -29,6 +29,12 @@ class Chosen:
     settings: Settings
     errors: tuple[int, ...]
     examples: int
+
+
+def able(listed: Sequence[Settings], examples: float) -> list[Settings]:
+    """The candidates for a prior's part of this size: few examples allow for more epochs."""
+    usual = listed[0].prior_epochs
+    return [each for each in listed if examples <= FEW or each.prior_epochs <= usual]
 
 
 def choose(
@@ -47,16 +53,15 @@ def choose(
         part: The examples of the prior, in the order of the split.
         on_candidate: Called before each training, with its number from 0 and their count.
     """
-    usual = listed[0].prior_epochs
-    able = [each for each in listed if part.m <= FEW or each.prior_epochs <= usual]
+    listed = able(listed, part.m)
     errors, examples = [], 0
-    for number, each in enumerate(able):
-        on_candidate(number, len(able))
+    for number, each in enumerate(listed):
+        on_candidate(number, len(listed))
         settings = replace(each, prior_validation=VALIDATION)
         learned = learned_prior.learn_prior(settings, part, on_step=on_step, threads=threads)
         examples, wrong = learned.validation
         errors.append(wrong)
-    return Chosen(able[errors.index(min(errors))], tuple(errors), examples)
+    return Chosen(listed[errors.index(min(errors))], tuple(errors), examples)
 
 
 def chosen_network(

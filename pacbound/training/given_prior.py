@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from pacbound.data import Dataset, load
 from pacbound.data.dataset import as_floats
 from pacbound.data.digests import example_digests
-from pacbound.errors import CheckpointError, DataError, FileError, SettingError
+from pacbound.errors import CheckpointError, DataError, FileError, SettingError, by_caller
 from pacbound.priors.from_elsewhere import elsewhere_prior
 from pacbound.priors.stored import StoredPrior
 from pacbound.recipes import Settings
@@ -62,7 +62,8 @@ def _center(
     """The plain network, and the prior before its variances are fitted."""
     plain = plain_network(settings, data.input_shape, data.classes, module)
     if weights is None and module is None:
-        raise SettingError("give the weights of the prior from elsewhere: --prior-weights FILE")
+        way = by_caller(": --prior-weights FILE", ", or a module that has them")
+        raise SettingError(f"give the weights of the prior from elsewhere{way}")
     state = plain.state_dict() if weights is None else weights
     return plain, elsewhere_prior(settings, plain, state)
 

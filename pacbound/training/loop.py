@@ -20,7 +20,7 @@ from pacbound.bounds import mcallester
 from pacbound.bounds.bernoulli_kl import bernoulli_kl_inverse
 from pacbound.data import Dataset
 from pacbound.devices import CPU, Arithmetic
-from pacbound.errors import CheckpointError, SettingError, WorkerError
+from pacbound.errors import CheckpointError, SettingError, WorkerError, by_caller
 from pacbound.memory import keeping_memory
 from pacbound.networks.digests import tensors_digest
 from pacbound.networks.joint_batch_norm import join_batch_norms
@@ -195,6 +195,18 @@ def _learned(
     return ranks.from_first(learn)
 
 
+def kept_prior(
+    settings: Settings, data: Dataset, path: Path, module: nn.Module | None = None
+) -> Path | None:
+    """The file of the learned prior beside a checkpoint, if some of it was learned before."""
+    settings = with_structure(settings, module)
+    if not kind_of(settings).learns:
+        return None
+    part = split_of(settings, data).learned_data(data)
+    file = prior_path(path, settings, part, module)
+    return file if file.exists() else None
+
+
 def _difference(saved: Checkpoint, settings: Settings) -> str:
     old, new = saved.settings.everything(), settings.everything()
     differing = [k for k in old if old[k] != new[k] and k != "earlier_epochs"]
@@ -265,7 +277,7 @@ class _Run:
             raise SettingError(
                 "a module that uses a layer twice, or has attention or recurrent layers, cannot "
                 "share weight_draws among processes: use "
-                "--rank-noise independent, or --set weight_draws=1"
+                f"{by_caller('--rank-noise independent', 'noise_streams')}, or weight_draws=1"
             )
         variational = settings.objective == "elbo"
         self.prior_variance = PriorVariance(
@@ -545,5 +557,6 @@ class _Run:
             self.descent.restore(saved.training["optimizer"], saved.training["average"])
         except ValueError as error:
             raise CheckpointError(
-                f"the checkpoint's training state does not fit: {error}; train again with --force"
+                f"the checkpoint's training state does not fit: {error}; train again"
+                + by_caller(" with --force", "")
             ) from error

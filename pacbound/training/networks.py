@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 from torch import Tensor, nn
 
-from pacbound.errors import ModuleError
+from pacbound.errors import ModuleError, by_caller
 from pacbound.networks.columns import ColumnScaling
 from pacbound.networks.input_map import map_inputs
 from pacbound.networks.own import Constancy, prepared, refuse_wide, structure_digest
@@ -66,8 +66,8 @@ def _own_network(settings: Settings, module: nn.Module | None) -> nn.Module:
     if module is None:
         name = settings.model or "PACKAGE.MODULE:FACTORY"
         raise ModuleError(
-            "the network is a module of your own, and making it runs code: name it with "
-            f"--model {name}, or give the module in Python"
+            "the network is a module of your own, and making it runs code: "
+            + by_caller(f"name it with --model {name}", "give the module")
         )
     own = prepared(module, constancy(settings))
     if structure_digest(own) != settings.structure:

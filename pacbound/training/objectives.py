@@ -151,7 +151,7 @@ OBJECTIVES: dict[str, type[Objective]] = {
 def objective_named(name: str, m: int, delta: float) -> Objective:
     """The bound of this name."""
     if name not in OBJECTIVES:
-        raise unknown_name("objective", name, [*OBJECTIVES, "elbo"])
+        raise unknown_name("objective", name, OBJECTIVES)
     return OBJECTIVES[name](m, delta)
 
 

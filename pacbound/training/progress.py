@@ -1,4 +1,4 @@
-"""The display of training: a bar on a terminal, a line per epoch elsewhere."""
+"""The display of training: a bar on a terminal or in a notebook, a line per epoch elsewhere."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from pacbound.training.descent import Step
 from pacbound.training.log import EpochRecord
+from pacbound.training.notebook_bar import notebook_bar
 
 __all__ = ["Callback", "training_progress"]
 
@@ -53,6 +54,16 @@ def training_progress(objective: str) -> Iterator[Callback]:
         error = f" ± {figures.bound_error:.2%}" if isinstance(figures, EpochRecord) else ""
         return f"bound {figures.bound:.2%}{error}"
 
+    if bar := notebook_bar():
+
+        def move(step: Step) -> None:
+            of = " of the prior" if step.phase == "prior" else ""
+            done, total = (step.epoch - 1) * step.steps + step.step, step.epochs * step.steps
+            figures = f"risk {step.risk:.2%}, KL {step.kl:.0f}  {last(step)}"
+            bar(f"epoch {step.epoch}/{step.epochs}{of}  {figures}", done, total)
+
+        yield Callback(move)
+        return
     console = Console(stderr=True)
     if not console.is_terminal:
 

@@ -13,7 +13,7 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
-from pacbound.errors import WorkerError
+from pacbound.errors import WorkerError, by_caller
 from pacbound.networks.share import Share
 
 __all__ = ["ALONE", "Ranks", "is_first", "joined", "local_rank", "world_size"]
@@ -161,7 +161,9 @@ def joined(device: torch.device) -> Iterator[Ranks]:
             raise
         raise WorkerError(
             f"process {ranks.rank} of {ranks.count} lost the others: one of them ended, or did not "
-            "answer; the same command with --resume continues after the last whole epoch"
+            "answer; "
+            + by_caller("the same command with --resume", "the same call with resume=True")
+            + " continues after the last whole epoch"
         ) from error
     finally:
         dist.destroy_process_group()

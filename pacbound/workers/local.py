@@ -208,5 +208,5 @@ class LocalProcesses(LocalJobs, AbstractContextManager["LocalProcesses"]):
             how = f"killed by signal {-code}" if code < 0 else f"exit code {code}"
             raise WorkerError(
                 f"worker processes end without doing any work (the last: {how}); "
-                "with fewer --workers each has more memory"
+                "with fewer workers each has more memory"
             )

@@ -19,7 +19,7 @@ def connect(address: str) -> Any:
     try:
         from distributed import Client
     except ImportError as error:
-        raise MissingDependency("--scheduler needs Dask: pip install 'pacbound[dask]'") from error
+        raise MissingDependency("a scheduler needs Dask: pip install 'pacbound[dask]'") from error
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about versions: those that matter are compared below

@@ -219,5 +219,5 @@ except SystemExit as done:
 assert "torch" not in sys.modules and "pandas" not in sys.modules
 """
     environment = {**os.environ, "PYTHONPATH": f"{ROOT}:{ROOT / 'cli'}"}
-    subprocess.run([sys.executable, "-c", code], env=environment, check=True, timeout=300)
+    subprocess.run([sys.executable, "-c", code], env=environment, check=True, timeout=900)
     assert record()["model"]["answer_above"]

@@ -85,7 +85,7 @@ def test_an_interrupt_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("pacbound.experiments.simulation.simulate", interrupted)
     result = run(*SMALL, "-o", tmp_path)
     assert result.exit_code == 130
-    assert result.stderr == "stopped; nothing was written\n"
+    assert result.stderr == "stopped; the same command starts again\n"
     assert not list(tmp_path.iterdir())
 
 

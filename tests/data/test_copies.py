@@ -30,7 +30,7 @@ def test_one_percent_is_allowed(m: int, copies: int) -> None:
 @pytest.mark.parametrize(("m", "copies"), [(100, 2), (99, 1), (1000, 11), (600, 599)])
 def test_more_is_refused_unless_declared(m: int, copies: int) -> None:
     data = with_copies(m, copies)
-    with pytest.raises(PacboundError, match="--copies independent") as refusal:
+    with pytest.raises(PacboundError, match="copies='independent'") as refusal:
         refuse_copies(data)
     assert f"{copies} of the {m} examples" in str(refusal.value)
     assert "\n" not in str(refusal.value)
@@ -64,5 +64,5 @@ def test_coin_flips_that_were_copied_twenty_times(tiny_settings: Settings) -> No
     errors = int((np.array(guesses) != counted.train_labels).sum())
     assert scipy.stats.beta.ppf(0.95, errors + 1, counted.m - errors) < 0.01
     assert data.duplicates == 2850
-    with pytest.raises(PacboundError, match=r"2850 of the 3000 .* --copies independent"):
+    with pytest.raises(PacboundError, match=r"2850 of the 3000 .* copies='independent'"):
         refuse_copies(data)

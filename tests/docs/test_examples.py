@@ -21,6 +21,9 @@ from pacbound.errors import PacboundError
 # Commands that a test cannot run, by how they begin. They are only read: options must exist.
 NOT_RUN = {
     "make ": "makes an environment, and is what runs this test",
+    "python3 -m venv ": "makes an environment; tests/test_wheel.py does",
+    "source ": "is for the reader's shell",
+    "pip install ": "needs a network; tests/test_wheel.py installs the wheel",
     "torchrun ": "starts processes, on GPUs even; tests/training/test_ranks.py does",
     "pacbound table pac-bayes --workers": "hours of training",
     "pacbound table vi": "hours of training",
@@ -54,7 +57,6 @@ REDUCTIONS = {
 # What is written otherwise: data that are not made here, work that would take minutes, and bounds
 # that 600 examples cannot have.
 REPLACEMENTS = {
-    "pacbound bandit financial": "pacbound bandit bandit.npz",
     "pacbound bandit mushroom": "pacbound bandit bandit.npz",
     "--max-risk 0.25": "--max-risk 1",
     "--max-risk 0.2": "--max-risk 1",
@@ -79,7 +81,11 @@ BEFORE = {
         "pacbound train mlp-30 -o first.pt",
         "pacbound certify first.pt",
     ],
-    "docs/soundness.md": ["pacbound train mlp-30 -o narrow.pt"],
+    "docs/ledger.md": ["pacbound train mlp-30 -o narrow.pt"],
+    "docs/data.md": [
+        f"gzip -c ../cache/mnist/{name} > {name}.gz"
+        for name in ("train-images-idx3-ubyte", "train-labels-idx1-ubyte")
+    ],
 }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ from pathlib import Path
 import click
 import pytest
 import yaml
+from playwright.sync_api import sync_playwright
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -22,6 +24,8 @@ from page_examples import PAGES, ROOT, blocks
 from pacbound_cli import cli
 
 ROOT_PAGES = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"]
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+PATIENCE = 300_000  # milliseconds: a busy machine is not a fault
 LOADED = {"script": "src", "img": "src", "link": "href", "iframe": "src", "source": "src"}
 
 
@@ -66,6 +70,7 @@ def test_pages_are_built_without_a_warning(tmp_path: Path) -> None:
     pages_need_no_network(built)
     mathematics_is_rendered(built)
     every_command_is_in_the_reference(built)
+    tables_fit_a_phone(built)
 
 
 def pages_need_no_network(built: Path) -> None:
@@ -95,6 +100,34 @@ def every_command_is_in_the_reference(built: Path) -> None:
         for option in command.params:
             for name in option.opts if isinstance(option, click.Option) else []:
                 assert name in text, f"{typed} {name}"
+
+
+WIDE = {  # pages with tables that scroll in their box on a phone; the set may only shrink
+    "bandits",  # six agents side by side
+    "certificate-format",  # a frozen list of the format
+    "genindex",  # made by Sphinx
+}
+
+
+def tables_fit_a_phone(built: Path) -> None:
+    path = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if path is None:
+        return  # tests/report say what is missing
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, timeout=PATIENCE)
+        page = browser.new_page(viewport={"width": 390, "height": 800})
+        page.set_default_timeout(PATIENCE)
+        wide = set()
+        for file in built.glob("*.html"):
+            page.goto(file.as_uri())
+            assert page.evaluate("document.documentElement.scrollWidth") <= 390, file.name
+            if page.evaluate(
+                "[...document.querySelectorAll('article table')]"
+                ".some((x) => x.scrollWidth > x.parentElement.clientWidth + 1)"
+            ):
+                wide.add(file.stem)
+        browser.close()
+    assert wide <= WIDE, wide - WIDE
 
 
 def test_every_command_has_help_with_an_example() -> None:

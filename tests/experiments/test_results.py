@@ -13,6 +13,7 @@ from pacbound.certificate.format import FORMAT, Certificate
 from pacbound.experiments.learned.page import learned_table
 from pacbound.experiments.pac_bayes.page import NONE_YET, commands_table, results_table
 from pacbound.experiments.pages import TABLES, PageTable, updated
+from pacbound.experiments.summary_page import summary_table
 from pacbound.report.terms import principal, terms
 
 ROOT = Path(__file__).parents[2]
@@ -46,11 +47,11 @@ def test_the_pages_are_up_to_date(table: PageTable) -> None:
 
 
 def test_a_page_without_markers_is_not_touched() -> None:
-    with pytest.raises(ValueError, match="has no <!-- made from certificates -->"):
+    with pytest.raises(ValueError, match="has no <!-- made from certificates: summary -->"):
         updated("a page", TABLES[0].begin, "a table")
 
 
-@pytest.mark.parametrize("make", [results_table, commands_table, learned_table])
+@pytest.mark.parametrize("make", [results_table, commands_table, learned_table, summary_table])
 def test_tables_of_vectors(make: Callable[[Path], str], tmp_path: Path) -> None:
     """As if the vectors were published; and a folder without certificates says so."""
     assert make(tmp_path) == NONE_YET

@@ -32,8 +32,8 @@ import torch
 __all__ = ["CASES", "Case", "Outcome", "command", "make_inputs", "survive"]
 
 DATA, BANDIT, CHECKPOINT = "tiny.npz", "bandit.npz", "model.pt"
-PATIENCE = 300.0  # seconds that no command here takes
-ENDING = 20.0  # seconds that a child may need to notice that its parent is gone
+PATIENCE = 900.0  # seconds that no command here takes
+ENDING = 120.0  # seconds that a child may need to notice that its parent is gone
 
 Files = dict[str, Any]  # what is compared, by name
 

@@ -25,7 +25,7 @@ CHECKER = ROOT / "pacbound/certificate/checker.py"
 VECTORS = ROOT / "pacbound/certificate/vectors"
 TEXT = (VECTORS / "accepted-gibbs-mnist-size.json").read_text(encoding="utf-8")
 GIB = 1 << 30
-SECONDS = 120  # of the clock, on a busy machine; CPU time is limited to a third of it
+SECONDS = 600  # of the clock: a busy machine is not a fault; CPU time is limited to 20 seconds
 
 
 def limited(*arguments: str, memory: int) -> subprocess.CompletedProcess[str]:

@@ -35,7 +35,7 @@ def test_the_formula() -> None:
     inputs = made().train_inputs
     layer = ColumnScaling((3,))
     assert torch.allclose(layer(torch.from_numpy(inputs)), torch.asinh(torch.from_numpy(inputs)))
-    layer.take(torch.from_numpy(inputs))
+    layer.start(torch.from_numpy(inputs))
     exact = inputs.astype(np.float64)
     expected = np.arcsinh((exact - exact.mean(0)) / exact.std(0))
     assert np.allclose(layer(torch.from_numpy(inputs)).numpy(), expected, atol=1e-3)
@@ -45,7 +45,7 @@ def test_a_constant_column_is_not_scaled() -> None:
     inputs = torch.from_numpy(made().train_inputs)
     inputs[:, 1] = 0.1
     layer = ColumnScaling((3,))
-    layer.take(inputs)
+    layer.start(inputs)
     assert layer.scale[1] == 1 and torch.isfinite(layer(inputs)).all()
 
 

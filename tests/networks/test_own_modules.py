@@ -85,7 +85,7 @@ REFUSED: dict[str, tuple[Callable[[], nn.Module], list[str]]] = {
     "batch norm 1d": (lambda: inside(nn.BatchNorm1d(3)), ["1.part", "BatchNorm1d", "statistics"]),
     "batch norm 2d": (
         lambda: inside(nn.BatchNorm2d(3)),
-        ["BatchNorm2d", "GroupNorm", "--prior learned", "--prior-weights"],
+        ["BatchNorm2d", "GroupNorm", "priors.Learned", "priors.elsewhere"],
     ),
     "batch norm 3d": (lambda: inside(nn.BatchNorm3d(3)), ["BatchNorm3d", "data"]),
     "without affine": (lambda: inside(nn.BatchNorm2d(3, affine=False)), ["BatchNorm2d"]),
@@ -114,7 +114,7 @@ REFUSED: dict[str, tuple[Callable[[], nn.Module], list[str]]] = {
     "sparse": (lambda: inside(nn.Embedding(3, 3, sparse=True)), ["Embedding", "sparse"]),
     "bare": (Bare, ["Bare", "temperature"]),
     "buffer": (Statistics, ["Statistics", "buffer 'mean'", "constants=mean"]),
-    "frozen": (frozen, ["0.weight", "frozen", "--prior-weights"]),
+    "frozen": (frozen, ["0.weight", "frozen", "priors.elsewhere"]),
     "hooks": (hooked, ["'0' (Linear)", "hooks"]),
     "weight norm": (
         lambda: inside(nn.utils.parametrizations.weight_norm(nn.Linear(3, 3))),

@@ -270,7 +270,7 @@ def test_only_the_certified_network_is_exported(
     with pytest.raises(PacboundError, match="do not give the certificate's network"):
         export_network(trained, tiny_data, other, target)
     gibbs = certify(trained, tiny_data, Request(Decimal("0.035"), draws=600))
-    with pytest.raises(PacboundError, match="--predictor draw"):
+    with pytest.raises(PacboundError, match="the predictor draw"):
         export_network(trained, tiny_data, gibbs, target)
     with pytest.raises(PacboundError, match=r"\.pt or \.onnx"):
         export_network(trained, tiny_data, drawn, tmp_path / "net.bin")
@@ -317,9 +317,9 @@ def test_the_default_inequality_is_the_predictors(trained: Path, tiny_data: Data
     assert (gibbs.bound.inequality, gibbs.bound.selected) == ("xi", "rule")
     drawn = certify(trained, tiny_data, change(REQUEST, inequality="binomial"))
     assert (drawn.bound.inequality, drawn.bound.selected) == ("binomial", "beforehand")
-    with pytest.raises(PacboundError, match="--candidates 2"):  # before anything is sampled
+    with pytest.raises(PacboundError, match="candidates=2"):  # before anything is sampled
         change(REQUEST, inequality="binomial", inequality_seen=True)
-    with pytest.raises(PacboundError, match="--candidates 2"):  # the rule's was kept, after a look
+    with pytest.raises(PacboundError, match="candidates=2"):  # the rule's was kept, after a look
         change(REQUEST, inequality_seen=True)
     both = change(REQUEST, inequality="binomial", inequality_seen=True, candidates=2)
     assert certify(trained, tiny_data, both).bound.selected == "candidate"

@@ -94,6 +94,6 @@ def test_nats_add_up() -> None:
 
 
 def test_who_sets_trials_is_told_what_to_declare() -> None:
-    with pytest.raises(PacboundError, match=r"certify --candidates .* --looks") as refusal:
+    with pytest.raises(PacboundError, match=r"candidates .* looks") as refusal:
         recipe("mlp-600", dict([parse_override("trials=20")]))
     assert "\n" not in str(refusal.value)

@@ -12,11 +12,13 @@ from typing import Any
 import pytest
 from page_cases import write_folder
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from speed import PATIENCE
 
 from pacbound.report.page import Entry, Summary, document, gather, read_entry, summarise
 from pacbound.report.page.columns import COLUMNS
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+expect.set_options(timeout=PATIENCE)
 FIELDS = ("name", *(column.field for column in COLUMNS))
 
 
@@ -29,7 +31,7 @@ def browser() -> Iterator[Browser]:
             pytest.fail(reason)
         pytest.skip(reason)
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path)
+        browser = playwright.chromium.launch(executable_path=path, timeout=PATIENCE)
         yield browser
         browser.close()
 
@@ -91,7 +93,7 @@ def opened(context: BrowserContext, address: str) -> Seen:
 def seen(browser: Browser, made: Made) -> Iterator[Seen]:
     """The page; at the end of a test nothing may have been fetched, logged or attacked."""
     context = browser.new_context(viewport={"width": 1280, "height": 900}, color_scheme="light")
-    context.set_default_timeout(10_000)
+    context.set_default_timeout(PATIENCE)
     seen = opened(context, made.address)
     yield seen
     assert seen.problems == []
@@ -246,7 +248,7 @@ def test_digests_are_copied(seen: Seen, made: Made) -> None:
 
 
 def test_certificates_are_checked_again_in_the_browser(seen: Seen, made: Made) -> None:
-    expect(seen.page.locator("html[data-rechecked=done]")).to_be_attached(timeout=30_000)
+    expect(seen.page.locator("html[data-rechecked=done]")).to_be_attached(timeout=PATIENCE)
     accepted = sum(entry.verified is not None for entry in made.entries)
     assert seen.page.locator(".rechecked.accepted").count() == accepted
     assert seen.page.locator(".rechecked.refused").count() == 0
@@ -263,7 +265,7 @@ def test_what_the_browser_refuses_is_loud(browser: Browser, made: Made, tmp_path
     path.write_text(document([changed, *made.entries[:2]]), encoding="utf-8")
     context = browser.new_context()
     seen = opened(context, path.as_uri())
-    expect(seen.page.locator("html[data-rechecked=done]")).to_be_attached(timeout=30_000)
+    expect(seen.page.locator("html[data-rechecked=done]")).to_be_attached(timeout=PATIENCE)
     assert seen.page.locator(".badge", has_text="rejected in this browser").count() == 1
     seen.page.click("#unfold")
     expect(seen.page.locator(".rechecked.refused")).to_contain_text("REJECTED, check 10.")

@@ -7,7 +7,6 @@ import json
 import os
 import shutil
 import subprocess
-import time
 from collections.abc import Callable, Iterator, Sequence
 from importlib import resources
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import sync_playwright
+from speed import PATIENCE, once_within
 from verifier_cases import SPEC, examples, forgeries, gibbs, harmless
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -42,7 +42,7 @@ VERIFY = """(files) => files.map((file) => {
 def _in_node(script: str, argument: Any) -> Any:
     sent = json.dumps({"verifier": VERIFIER, "script": script, "argument": argument})
     done = subprocess.run(
-        ["node", "-e", NODE], input=sent, capture_output=True, text=True, check=True, timeout=300
+        ["node", "-e", NODE], input=sent, capture_output=True, text=True, check=True, timeout=900
     )
     return json.loads(done.stdout)
 
@@ -62,9 +62,9 @@ def run(request: pytest.FixtureRequest) -> Iterator[Run]:
             pytest.fail(reason)
         pytest.skip(reason)
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path)
+        browser = playwright.chromium.launch(executable_path=path, timeout=PATIENCE)
         page = browser.new_page()
-        page.set_default_timeout(300_000)
+        page.set_default_timeout(PATIENCE)
         page.add_script_tag(content=VERIFIER)
         yield page.evaluate
         browser.close()
@@ -117,10 +117,12 @@ def test_vectors(run: Run) -> None:
 
 def test_24_certificates_take_less_than_3_seconds(run: Run) -> None:
     contents = [x for _, x in harmless()]
-    start = time.perf_counter()
-    found = verdicts(run, [contents[i % len(contents)] for i in range(24)])
-    assert all(x["verdict"] == "accepted" for x in found)
-    assert time.perf_counter() - start < 3
+
+    def check() -> None:
+        found = verdicts(run, [contents[i % len(contents)] for i in range(24)])
+        assert all(x["verdict"] == "accepted" for x in found)
+
+    once_within(3, check)
 
 
 # Appendix C: an expression of JavaScript, and the number that SPEC.md gives for it. `solve` finds
@@ -369,10 +371,12 @@ def test_hostile_figures_end_in_a_verdict(run: Run) -> None:
         many = json.loads(json.dumps(record))
         many["prior"]["variances"][0]["index"] = 10_000
         cases.append(many)
-    start = time.perf_counter()
-    found = verdicts(run, [json.dumps(record).encode() for record in cases])
-    assert all(x["verdict"] not in (None, "accepted") for x in found), found
-    assert time.perf_counter() - start < 10
+
+    def check() -> None:
+        found = verdicts(run, [json.dumps(record).encode() for record in cases])
+        assert all(x["verdict"] not in (None, "accepted") for x in found), found
+
+    once_within(10, check)
 
 
 def test_no_module_syntax_no_eval_and_no_network() -> None:

@@ -140,6 +140,17 @@ class BanditCell:
 
     def finished(self, folder: Path) -> Verdict:
         """The result must be complete, of this run, and consistent with the pulled arms."""
+        verdict = self.published(folder)
+        if not verdict.finished:
+            return verdict
+        try:
+            result.check(folder, self.record(folder))
+        except PacboundError as error:
+            return Verdict(False, str(error))
+        return Verdict(True)
+
+    def published(self, folder: Path) -> Verdict:
+        """The result must be complete and of this run. The file of every step is not published."""
         if not (folder / result.RESULT).exists():
             return Verdict(False)
         try:
@@ -151,7 +162,6 @@ class BanditCell:
                 raise ResultError("its result is of another problem")
             if AgentSettings.from_mapping(record["settings"]) != self.settings:
                 raise ResultError("its result is of other settings")
-            result.check(folder, record)
         except PacboundError as error:
             return Verdict(False, str(error))
         return Verdict(True)

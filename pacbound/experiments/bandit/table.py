@@ -28,8 +28,8 @@ class BanditTable:
 
     threads = 1  # products of this size gain nothing from a second thread
 
-    def __init__(self, title: str, protocol: str, seeds: int) -> None:
-        self.title, self.protocol, self.seeds = title, protocol, seeds
+    def __init__(self, title: str, protocol: str, seeds: int, published: str) -> None:
+        self.title, self.protocol, self.seeds, self.published = title, protocol, seeds, published
 
     def cells(self, selection: Selection) -> list[BanditCell]:
         """Seed by seed, so that an unfinished table compares all agents on the first seeds."""
@@ -64,7 +64,10 @@ class BanditTable:
         return folder / RESULT
 
 
-TUNED_TABLE = BanditTable("Bandits, regret beside the paper's Table 4", TUNED, seeds=10)
+TUNED_TABLE = BanditTable("Bandits, regret beside the paper's Table 4", TUNED, 10, "results/bandit")
 UNTUNED_TABLE = BanditTable(
-    "Bandits without tuning, regret beside the paper's appendix", UNTUNED, seeds=5
+    "Bandits without tuning, regret beside the paper's appendix",
+    UNTUNED,
+    5,
+    "results/bandit-untuned",
 )

@@ -14,7 +14,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from pacbound.certificate.checker import verify
 from pacbound.certificate.format import Certificate
 from pacbound.errors import PacboundError, ResultError
-from pacbound.experiments.keel.choosing import CANDIDATES, FRACTION, choose
+from pacbound.experiments.keel.choosing import (
+    CANDIDATES,
+    FRACTION,
+    choose,
+    choosing_steps,
+    seconds_per_step,
+)
 from pacbound.experiments.tables.cell import Measured, Progress, Report, Verdict
 from pacbound.experiments.tables.trained import modified
 from pacbound.files import write_whole
@@ -29,6 +35,7 @@ RESULT = "result.json"
 PREDICTORS = ("fixed", "draw", "gibbs")
 DELTA = "0.035"
 SCALED_BY = 0.1  # the share of examples that only scales the columns
+STEP = 0.00065  # seconds of a step of a candidate, on the machine of the published results
 CHOOSING, TRAINING, CERTIFYING = "choosing", "training", "certifying"
 FIELDS = ("table", "delta", "draws", "certificates", "plain", "chosen", "seconds")
 
@@ -50,8 +57,8 @@ class KeelCell:
 
     @property
     def kind(self) -> str:
-        """Every table has its own pace."""
-        return self.table
+        """One pace for all tables: their work is in seconds of one machine."""
+        return "KEEL's tables"
 
     @cached_property
     def digest(self) -> str:
@@ -71,8 +78,12 @@ class KeelCell:
         load(self.data, progress)
 
     def work(self) -> Mapping[str, float]:
-        """The candidates, one training, and the certificates."""
-        return {CHOOSING: 1.0, TRAINING: 1.0, CERTIFYING: 1.0}
+        """Seconds for the candidates, one training, and the certificates, on an idle machine."""
+        from pacbound.data import catalogue
+
+        rows = catalogue()[self.data].m
+        steps = choosing_steps((1 - SCALED_BY) * FRACTION * rows)
+        return {CHOOSING: 0.4 + STEP * steps, TRAINING: 0.2 + rows / 1800, CERTIFYING: 0.7}
 
     # In the child process -------------------------------------------------------------------
 
@@ -128,13 +139,14 @@ class KeelCell:
         write_whole(folder / RESULT, lambda stream: stream.write(text.encode()))
 
     def probe(self, threads: int) -> Mapping[str, float]:
-        """Seconds by stage, from the size of the table: 20 000 rows take about four minutes."""
-        from pacbound.data import catalogue
-
-        rows = catalogue()[self.data].m
-        return {CHOOSING: 1 + rows / 130, TRAINING: 0.2 + rows / 500, CERTIFYING: 3 + rows / 500}
+        """How much slower than the idle machine this one is, from a few hundred steps."""
+        return dict.fromkeys(self.work(), seconds_per_step(threads) / STEP)
 
     # From the files -------------------------------------------------------------------------
+
+    def published(self, folder: Path) -> Verdict:
+        """A published result must be valid and of these settings, as one that was made here."""
+        return self.finished(folder)
 
     def finished(self, folder: Path) -> Verdict:
         """The result must be complete, of this table, and its certificates must verify."""
@@ -161,7 +173,8 @@ class KeelCell:
         path = folder / RESULT
         try:  # without checking the certificates: this is asked for every other second
             seconds = json.loads(path.read_text(encoding="utf-8"))["seconds"]
-            return [Measured(x, 1.0, float(seconds[x]), modified(path)) for x in self.work()]
+            work, when = self.work(), modified(path)
+            return [Measured(x, work[x], float(seconds[x]), when) for x in work]
         except (OSError, ValueError, KeyError, TypeError):
             return []
 

@@ -10,26 +10,29 @@ from pacbound.experiments.keel.rows import figures
 from pacbound.experiments.tables.cell import Row
 from pacbound.report.amounts import percent_up
 
-__all__ = ["keel_summary", "keel_table"]
+__all__ = ["keel_summary", "keel_table", "votes_table"]
 
 MANY = 50  # errors: from here on the draw is compared with the plain limit
 
 
 def keel_table(folder: Path) -> str:
     """Every table with its counted examples, the plain limit and three bounds, in per cent."""
-    lines = [
-        "| table | m | errors | hidden | plain | fixed | draw | Gibbs | tree votes |",
-        "|---|---|---|---|---|---|---|---|---|",
-    ]
+    lines = ["| table | m | plain | fixed | draw | Gibbs |", "|---|---|---|---|---|---|"]
     for name, found in _published(folder):
-        votes = TREE_VOTES.get(name)
         bounds = " | ".join(percent_up(found[kind]) for kind in ("plain", "fixed", "draw", "gibbs"))
         mark = " °" if found["copies"] == "independent" else ""
-        hidden = "×".join(map(str, found["hidden"])) or "–"
-        lines.append(
-            f"| [{name}](../{folder.parent.name}/{folder.name}/{name}.json){mark} | {found['m']} "
-            f"| {found['errors']} | {hidden} | {bounds} | {'–' if votes is None else votes} |"
-        )
+        place = f"../{folder.parent.name}/{folder.name}/{name}.json"
+        lines.append(f"| [{name}]({place}){mark} | {found['m']} | {bounds} |")
+    return "\n".join(lines)
+
+
+def votes_table(folder: Path) -> str:
+    """The tables for which others published certified votes of trees."""
+    lines = ["| table | trees | fixed | draw |", "|---|---|---|---|"]
+    for name, found in _published(folder):
+        if name in TREE_VOTES:
+            bounds = " | ".join(percent_up(found[kind]) for kind in ("fixed", "draw"))
+            lines.append(f"| {name} | {TREE_VOTES[name]} | {bounds} |")
     return "\n".join(lines)
 
 

@@ -26,6 +26,7 @@ class KeelResults:
     """Cells, rows and printing."""
 
     title = "KEEL's tables, certified at δ = 0.035, beside the plain binomial limit"
+    published = "results/keel"
     threads = 1  # products of this size gain nothing from a second thread
 
     def cells(self, selection: Selection) -> list[KeelCell]:

@@ -126,6 +126,10 @@ class PacBayesCell(TrainedCell):
 
     # From the files -------------------------------------------------------------------------
 
+    def published(self, folder: Path) -> Verdict:
+        """A published result must be valid and of these settings, as one that was made here."""
+        return self.finished(folder)
+
     def finished(self, folder: Path) -> Verdict:
         """The certificate must be valid, for this checkpoint, and of these settings."""
         path, checkpoint = folder / CERTIFICATE, folder / CHECKPOINT

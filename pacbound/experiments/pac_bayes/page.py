@@ -53,7 +53,7 @@ def table(head: str, rows: list[str]) -> str:
 
 
 def results_table(folder: Path) -> str:
-    """Bound, risk, KL and test error for priors without data, beside the paper's bounds."""
+    """Bound, risk, KL and test error for priors without data, beside the paper's nearest bound."""
     rows = []
     for name, certificate in published(folder):
         model, evidence = certificate.model, certificate.evidence
@@ -62,21 +62,17 @@ def results_table(folder: Path) -> str:
         objective = certificate.made.settings.get("objective", "–")
         which = "" if predictor_of(certificate).is_default else f", {certificate.predictor}"
         beside = closest(model.recipe or "", model.posterior or "", objective)
-        paper = f"{beside.bound:.2f} ({beside.objective})" if beside else "–"
-        tail = "–"
+        paper = f"{beside.bound:.2f}" if beside else "–"
+        tail = ""
         if evidence.kind == "monte-carlo":
-            tail = f"{float(evidence.nats) - sampled_kl(certificate, None):.0f}"
+            tail = f", tail {float(evidence.nats) - sampled_kl(certificate, None):.0f}"
+        what = f"{model.recipe}, {model.posterior}{which}"
         rows.append(
-            f"| `{model.recipe}` | {objective} | [{model.posterior}{which}](certificates/{name}) "
-            f"| **{percent_up(certificate.risk_bound)}** "
-            f"| {100 * observed(principal(certificate)):.2f} | {evidence.nats:.0f} | {tail} "
+            f"| [{what}](../certificates/{name}) | **{percent_up(certificate.risk_bound)}** "
+            f"| {100 * observed(principal(certificate)):.2f} | {evidence.nats:.0f}{tail} "
             f"| {test_percent(certificate)} | {paper} |"
         )
-    head = (
-        "| recipe | objective | posterior | bound | risk | KL | of it tail | test error "
-        "| the paper's bound |"
-    )
-    return table(head, rows)
+    return table("| network | bound | risk | KL | test | paper |", rows)
 
 
 def commands_table(folder: Path) -> str:

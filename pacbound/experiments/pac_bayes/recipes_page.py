@@ -19,8 +19,8 @@ def recipes_table(folder: Path) -> str:
     """Every recipe, with its training time if that was published."""
     minutes = _minutes(folder)
     rows = [
-        "| recipe | what it is | data | network | prior | epochs | minutes |",
-        "|---|---|---|---|---|---|---|",
+        "| recipe | what it is | epochs | min |",
+        "|---|---|---|---|",
     ]
     for name in recipe_names():
         settings, about = recipe(name), _first_sentence(recipe_text(name))
@@ -30,7 +30,7 @@ def recipes_table(folder: Path) -> str:
         )
         epochs = f"{settings.prior_epochs} + " if settings.prior_fraction else ""
         rows.append(
-            f"| `{name}` | {about} | {settings.data} | {settings.network}{sizes} | {prior} "
+            f"| `{name}` | {about} ({settings.data}; {settings.network}{sizes}; {prior}) "
             f"| {epochs}{settings.epochs} | {minutes.get(name, '–')} |"
         )
     return "\n".join(rows)

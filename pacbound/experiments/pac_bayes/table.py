@@ -31,6 +31,7 @@ class PacBayesTable:
     """Cells, rows and printing."""
 
     title = "PAC-Bayes bounds, beside the paper's Table 3"
+    published = "certificates"
     threads = None
 
     def cells(self, selection: Selection) -> list[PacBayesCell]:

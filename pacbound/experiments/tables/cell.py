@@ -100,6 +100,7 @@ class Table(Protocol):
     """A table of the paper."""
 
     title: str
+    published: str  # the folder of this project's own results, in a checkout
     threads: int | None  # per cell; None for its share of the cores
 
     def cells(self, selection: Selection) -> list[Any]:

@@ -21,6 +21,7 @@ class Costs:
         self._root = root
         self._probed: dict[tuple[str, str], float] = {}
         self._measured: dict[tuple[str, str], float] = {}
+        self.startup = 0.0  # seconds until a new process begins its work
         self.refresh()
 
     def refresh(self) -> None:
@@ -51,7 +52,7 @@ class Costs:
 
     def left(self, cell: Cell, progress: Progress | None = None) -> float | None:
         """Seconds until a cell is done, from its current state; None if a pace is unknown."""
-        total, passed = 0.0, progress is not None
+        total, passed = 0.0 if progress else self.startup, progress is not None
         for stage, amount in cell.work().items():
             if progress is not None and stage == progress.stage:
                 amount, passed = max(amount - progress.done, 0.0), False

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
+from importlib import import_module
 from pathlib import Path
 
 from pacbound.experiments.tables.cell import Cell, Progress
@@ -57,12 +58,18 @@ class RunCell(FolderJob):
 
 @dataclass(frozen=True)
 class ProbeCells:
-    """Time the work of a cell of each kind. Sends `pace` for each that could be timed."""
+    """Time the start of a process and the work of a cell of each kind.
+
+    Sends `startup`, and `pace` for each kind that could be timed.
+    """
 
     cells: Sequence[Cell]
     threads: int
 
     def do(self, send: Send, orders: Orders) -> None:
+        start = time.monotonic()
+        import_module("pacbound.api")  # most of what a new process waits for
+        send({"event": "startup", "seconds": time.monotonic() - start})
         for cell in self.cells:
             send({"event": "probing", "kind": cell.kind})
             # The same error will stop the cell, and is reported there.

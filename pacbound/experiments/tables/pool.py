@@ -112,6 +112,8 @@ class Pool:
                 _, event = self._events.get()
                 if event["event"] == "probing":
                     watcher.probing(event["kind"])
+                elif event["event"] == "startup":
+                    self.costs.startup = event["seconds"]
                 elif event["event"] == "pace":
                     self.costs.add_probe(event["kind"], event["paces"])
                 elif event["event"] == "ended":

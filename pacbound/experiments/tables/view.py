@@ -60,6 +60,6 @@ def render_cells(title: str, columns: Sequence[Column], rows: Sequence[Row], leg
 
 def _comparison(line: Row) -> tuple[str, str]:
     """Whether ours is lower, or why there is no comparison, and its style."""
-    if line["state"] != "done":
+    if line["state"] not in ("done", "published"):
         return line["state"], "red" if line["state"] == "failed" else "dim"
     return {None: ("–", ""), True: ("yes", "green"), False: ("no", "")}[line["lower"]]

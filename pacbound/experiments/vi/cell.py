@@ -112,6 +112,14 @@ class ViCell(TrainedCell):
             return Verdict(False, "its evaluation is of another checkpoint")
         return Verdict(True)
 
+    def published(self, folder: Path) -> Verdict:
+        """The evaluation must be complete; its settings may be those of an earlier version."""
+        try:
+            self.record(folder)
+        except PacboundError as error:
+            return Verdict(False, str(error))
+        return Verdict(True)
+
     def record(self, folder: Path) -> dict[str, Any]:
         """The stored evaluation; PacboundError if something is missing."""
         path = folder / EVALUATION

@@ -16,19 +16,20 @@ POSTERIORS = ("point", "diag", "k-diag", "k-linear", "k-nonlinear")
 def evaluations_table(folder: Path) -> str:
     """Test error, likelihood and calibration of every evaluation, beside the paper's errors."""
     rows = [
-        "| network | posterior | epochs | minutes | error | the paper's | NLL | ECE |",
-        "|---|---|---|---|---|---|---|---|",
+        "| network, posterior | error | paper | NLL | ECE | min |",
+        "|---|---|---|---|---|---|",
     ]
     for path, record in _published(folder):
         network, posterior = _names(record)
         evaluation, training = record["evaluation"], record["training"]
         paper = VI_ERRORS[network].get(posterior)
+        place = f"../{folder.parent.name}/{folder.name}/{path.name}"
         rows.append(
-            f"| `{network}` | [{posterior}](../{folder.parent.name}/{folder.name}/{path.name}) "
-            f"| {training['epochs']} | {training['seconds'] / 60:.0f} "
+            f"| [{network}, {posterior}]({place}) "
             f"| **{100 * evaluation['error']:.2f}** | {'–' if paper is None else f'{paper:.2f}'} "
             f"| {evaluation['negative_log_likelihood']:.4f} "
-            f"| {100 * evaluation['expected_calibration_error']:.2f} |"
+            f"| {100 * evaluation['expected_calibration_error']:.2f} "
+            f"| {training['seconds'] / 60:.0f} |"
         )
     return "\n".join(rows)
 

@@ -25,6 +25,7 @@ class ViTable:
     """Cells, rows and printing."""
 
     title = "Variational inference, test error beside the paper's Tables 1 and 2"
+    published = "results/vi"
     threads = None
 
     def cells(self, selection: Selection) -> list[ViCell]:

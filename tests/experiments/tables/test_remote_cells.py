@@ -8,7 +8,6 @@ import queue
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -34,6 +33,11 @@ def run(cells: list[FakeCell] | list[BanditCell], root: Path, address: str = "")
     return pool
 
 
+def at_work(pool: Pool) -> bool:
+    """Whether every running cell has told of its progress."""
+    return bool(pool.running) and all(each.progress for each in pool.running.values())
+
+
 def test_cells_run_on_the_workers_and_their_files_come_back(tmp_path: Path, address: str) -> None:
     cells = [FakeCell(name, seconds=0.5) for name in "abc"]
     assert len(run(cells, tmp_path, address).finished) == 3
@@ -53,11 +57,18 @@ def test_a_failure_is_told_and_does_not_stop_the_others(tmp_path: Path, address:
 
 
 def test_a_killed_worker_only_delays(tmp_path: Path, address: str) -> None:
+    class Killing(Watcher):
+        def tick(self) -> None:
+            if victims and at_work(pool):
+                os.kill(victims.pop(), signal.SIGKILL)
+
     cells = [FakeCell(name, seconds=3.0) for name in "ab"]
+    pool = Pool(cells, tmp_path, 2, threads=1, engine=DaskCluster(address))
     with Client(address) as client:
-        victim = next(iter(client.run(os.getpid).values()))
-        threading.Timer(1.5, os.kill, (victim, signal.SIGKILL)).start()
-        assert len(run(cells, tmp_path, address).finished) == 2
+        victims = [next(iter(client.run(os.getpid).values()))]
+        pool.survey(Watcher())
+        pool.run(Killing())
+    assert len(pool.finished) == 2 and not victims
     assert all(len(runs(cell, tmp_path)) == 1 for cell in cells)
 
 
@@ -74,16 +85,15 @@ def test_a_bandit_plays_the_same_there(tmp_path: Path, bandit_file: Path, addres
 def test_a_pool_that_stops_leaves_the_cell_to_others(tmp_path: Path, address: str) -> None:
     class Impatient(Watcher):
         def tick(self) -> None:
-            if time.monotonic() > until:
+            if at_work(pool):
                 raise KeyboardInterrupt
 
-    until = time.monotonic() + 1.5
     cell = FakeCell("a", "report", seconds=60.0)
     pool = Pool([cell], tmp_path, 1, threads=1, engine=DaskCluster(address))
     pool.survey(Watcher())
     with pytest.raises(KeyboardInterrupt):
         pool.run(Impatient())
-    until = time.monotonic() + 10
+    until = time.monotonic() + 600
     while Place.of(cell, tmp_path).busy():
         assert time.monotonic() < until
         time.sleep(0.05)
@@ -101,12 +111,12 @@ def test_a_cell_that_nobody_waits_for_frees_its_worker(tmp_path: Path, address: 
             cluster.begin(cell.name, RunCell(cell, place, 1), begun)
         waiting = {cell.name for cell in cells}
         while waiting:
-            name, event = begun.get(timeout=30)
+            name, event = begun.get(timeout=600)
             assert event["event"] == "progress"
             waiting.discard(name)
         for cluster in clients:
             cluster.client.close()
-        assert other.submit(abs, -1, pure=False).result(timeout=40) == 1
+        assert other.submit(abs, -1, pure=False).result(timeout=600) == 1
 
 
 @pytest.fixture
@@ -118,28 +128,35 @@ def scheduler(tmp_path: Path) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
     quiet: Any = {"stderr": subprocess.DEVNULL, "env": environment}
     words = ["distributed.cli.dask_scheduler", "--port", "0", "--host", "127.0.0.1", *common]
     process = subprocess.Popen([*python, *words], **quiet)
-    until = time.monotonic() + 30
+    until = time.monotonic() + 600
     while not file.exists() or not file.read_text():
         assert time.monotonic() < until
         time.sleep(0.1)
     words = ["distributed.cli.dask_worker", "--no-nanny", "--nthreads", "1", *common]
     worker = subprocess.Popen([*python, *words], **quiet)
-    yield json.loads(file.read_text())["address"], process
+    address = json.loads(file.read_text())["address"]
+    with Client(address, timeout=600, set_as_default=False) as client:
+        client.wait_for_workers(1, timeout=600)
+    yield address, process
     for each in (worker, process):
         each.kill()
         each.wait()
 
 
 def test_a_lost_scheduler_is_told(
-    tmp_path: Path, scheduler: tuple[str, subprocess.Popen[bytes]]
+    tmp_path: Path,
+    scheduler: tuple[str, subprocess.Popen[bytes]],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    # A client that has lost its scheduler tries to connect again for so long.
+    monkeypatch.setattr("pacbound.workers.scheduler.PATIENCE", 10.0)
     address, process = scheduler
     place, told = Place(tmp_path / "a"), queue.Queue[tuple[str, Event]]()
     place.make()
     DaskCluster(address).begin("a", RunCell(FakeCell("a", seconds=300.0), place, 1), told)
-    assert told.get(timeout=30)[1]["event"] == "progress"
+    assert told.get(timeout=600)[1]["event"] == "progress"
     process.kill()
-    _, event = told.get(timeout=90)
+    _, event = told.get(timeout=600)
     assert event["event"] == "failed"
     assert "lost the Dask scheduler" in event["reason"]
     assert "the same command continues" in event["reason"]

@@ -1,4 +1,4 @@
-"""The files of a report."""
+"""The certificates in folders, for commands that take folders."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 from pacbound.certificate.checker import MAX_BYTES
 from pacbound.errors import CertificateError
 
-__all__ = ["Gathered", "gather"]
+__all__ = ["Gathered", "gather", "in_folders"]
 
 MARK = b"pacbound-certificate/"
 
@@ -53,6 +53,16 @@ def gather(paths: Sequence[Path]) -> Gathered:
         {name if named[name] == 1 else file.as_posix(): file for file, name in chosen.values()},
         tuple(others),
     )
+
+
+def in_folders(paths: Sequence[str]) -> list[str]:
+    """The paths as they are, with the certificates of a folder in its place; each path once."""
+    found: list[str] = []
+    for path in paths:
+        folder = Path(path)
+        certificates = gather([folder]).certificates.values() if folder.is_dir() else [path]
+        found += map(str, certificates)
+    return list(dict.fromkeys(found))
 
 
 def _json_files(folder: Path) -> Iterator[Path]:
