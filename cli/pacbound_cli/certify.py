@@ -206,9 +206,12 @@ def certify(
     name = f"vote-{vote_by or 'gibbs'}" if predictor == "vote" else predictor
     if extractor and export is None:
         raise click.UsageError("--extractor is for --export")
-    if name is None:
-        from pacbound.training.checkpoints import Checkpoint
+    from pacbound.devices import device_named
+    from pacbound.training.checkpoints import Checkpoint
 
+    if not scheduler:
+        device_named(device)  # fails early if the device is missing
+    if name is None:
         name = Checkpoint.load(checkpoint).settings.predictor
     if export is not None and not predictor_named(name).exports_network:
         raise click.UsageError("--export writes one network; it needs --predictor draw or fixed")
@@ -217,20 +220,16 @@ def certify(
 
     from pacbound.api import load as load_network
     from pacbound.data import load
-    from pacbound.devices import device_named
     from pacbound.files import ensure_writable
     from pacbound.networks.factory import module_from
     from pacbound.predictors.chunks import Sampler
     from pacbound.predictors.claims import read_costs, read_groups
     from pacbound.predictors.export import ensure_exportable, ensure_extractor, export_network
-    from pacbound.training.checkpoints import Checkpoint
     from pacbound.training.replay import PriorDiffers
     from pacbound.workers.choice import engine_for
     from pacbound.workers.kept import Kept
     from pacbound_cli.data import fetching_bar
 
-    if not scheduler:
-        device_named(device)  # fails early if the device is missing
     path = output or Path("certificates") / f"{checkpoint.stem}.json"
     ensure_writable(path)
     if export is not None:

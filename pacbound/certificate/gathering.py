@@ -56,11 +56,16 @@ def gather(paths: Sequence[Path]) -> Gathered:
 
 
 def in_folders(paths: Sequence[str]) -> list[str]:
-    """The paths as they are, with the certificates of a folder in its place; each path once."""
+    """The paths as they are, with the certificates of a folder in its place; each path once.
+
+    A folder without certificates beside other paths stays, so that every path has an answer.
+    """
     found: list[str] = []
     for path in paths:
         folder = Path(path)
-        certificates = gather([folder]).certificates.values() if folder.is_dir() else [path]
+        certificates: Iterable[object] = [path]
+        if folder.is_dir() and (len(paths) == 1 or _told_apart(_json_files(folder))[0]):
+            certificates = gather([folder]).certificates.values()
         found += map(str, certificates)
     return list(dict.fromkeys(found))
 

@@ -15,6 +15,7 @@ from pacbound.networks.probe import probe_places
 from pacbound.networks.registry import network_named
 from pacbound.networks.stochastic import StochasticNetwork
 from pacbound.posteriors import Diag, posterior_named
+from pacbound.products import products_in
 from pacbound.recipes import Settings
 from pacbound.seeds import TrainingNoise, derive
 
@@ -23,7 +24,7 @@ __all__ = ["errors_of", "fitted_variances"]
 Examples = tuple[Tensor, Tensor]  # inputs as the network sees them, and labels
 
 SPREADS = [2.0 ** (-k / 2) for k in range(2, 40)]  # a weight's noise, relative to its layer
-MOST = 20_000  # examples to fit on
+MOST = 10_000  # examples to fit on
 FITTING = 500  # examples at a time; they share a draw if weights must be drawn
 DRAWS = 4  # weight draws for as many examples
 
@@ -47,7 +48,9 @@ def fitted_variances(
     if network_named(settings.network).is_observed:
         probe.observe(examples[0][probe_places(len(examples[0]))])
     examples = examples[0][:MOST], examples[1][:MOST]
-    calm = _errors(probe, None, examples, len(examples[1]))
+    products = products_in(settings.prior_products, examples[0].device)
+    with products:
+        calm = _errors(probe, None, examples, len(examples[1]))
     allowed = calm + math.floor(settings.prior_tolerance * len(examples[1]))
     for spread in SPREADS:
         for layers, size in zip(groups, sizes, strict=True):
@@ -56,7 +59,9 @@ def fitted_variances(
                     assert isinstance(q, Diag)
                     q.log_scale.fill_(math.log(spread * size))
         noise = TrainingNoise(derive("prior spread", settings.prior_seed))
-        if _errors(probe, noise, examples, allowed) <= allowed:
+        with products:
+            found = _errors(probe, noise, examples, allowed)
+        if found <= allowed:
             break
     return tuple((spread * size) ** 2 for size in sizes)
 
@@ -69,7 +74,7 @@ def _errors(
     errors = 0
     for first in range(0, len(labels), FITTING):
         rows = slice(first, first + FITTING)
-        logits = probe(inputs[rows], source, DRAWS)
+        logits = probe(inputs[rows], source, DRAWS).float()
         errors += int((logits.argmax(1) != labels[rows]).sum())
         if errors > enough:
             break

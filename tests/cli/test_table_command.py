@@ -152,7 +152,8 @@ def test_what_does_not_hold_is_not_shown_as_published(
     assert {row["state"] for row in json.loads(table("--show", "--json").stdout)} == {"not run"}
 
 
-@pytest.mark.parametrize("name", ["vi", "bandit", "bandit-untuned", "keel"])
+# The published runs of bandit-untuned are of an earlier protocol, so they are not shown.
+@pytest.mark.parametrize("name", ["vi", "bandit", "keel"])
 def test_every_table_has_published_results(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -207,7 +207,9 @@ def test_what_does_not_go_with_a_vote_or_a_prior(
     refused(run(*base, "--prior", "guessed"), "'guessed'")
     for key, value in (("prior_dropout", "1"), ("prior_batch", "0"), ("prior_tolerance", "0")):
         refused(run(*base, "--set", f"{key}={value}"), f"{key} must be")
-    refused(run(*base, "--set", "prior_augmentation=blur"), "none, flip, flip-crop, distort")
+    refused(
+        run(*base, "--set", "prior_augmentation=blur"), "none, flip, flip-crop, flip-shift, distort"
+    )
     assert not list(tmp_path.glob("*x.pt"))
 
 

@@ -78,7 +78,7 @@ def test_many_classes_are_not_all_in_the_name(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "label", "complaint"),
     [
-        (GOOD, "", "--label"),
+        (GOOD, "", "label="),
         (GOOD, "specie", "unknown column 'specie'; did you mean 'species'"),
         ("", "y", "is empty"),
         ("x,y\n", "y", "no rows"),
