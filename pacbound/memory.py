@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ctypes
 import os
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from pacbound.errors import OutOfMemory
 
-__all__ = ["ensure_memory", "keeping_memory"]
+__all__ = ["ensure_memory", "keeping_memory", "peak_memory"]
 
 TRIM, MAPPED = -1, -4  # glibc's M_TRIM_THRESHOLD and M_MMAP_MAX
 USUAL_TRIM, USUAL_MAPPED = 128 << 10, 65536  # glibc's default values: bytes, blocks
@@ -35,6 +36,16 @@ def ensure_memory(needed: int, what: str) -> None:
             f"{what} would take {needed / 2**30:.1f} GiB of memory, but only "
             f"{min(limits) / 2**30:.1f} GiB are available; give a smaller one"
         )
+
+
+def peak_memory() -> int | None:
+    """The largest resident memory of this process so far, in bytes; None where it is unknown."""
+    if os.name != "posix":
+        return None
+    import resource
+
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
 
 @contextmanager

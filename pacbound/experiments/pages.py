@@ -1,4 +1,4 @@
-"""Tables in the documentation, made from published files.
+"""Tables and figures in the documentation, made from published files.
 
     python -m pacbound.experiments.pages
 
@@ -26,7 +26,11 @@ from pacbound.experiments.pac_bayes.page import commands_table, results_table
 from pacbound.experiments.pac_bayes.recipes_page import recipes_table, settings_table
 from pacbound.experiments.simulation.page import simulation_table
 from pacbound.experiments.summary_page import summary_table
-from pacbound.experiments.vi.page import evaluations_table
+from pacbound.experiments.vi.page import (
+    evaluations_table,
+    uncertainty_figures,
+    uncertainty_table,
+)
 from pacbound.files import write_whole
 
 __all__ = ["TABLES", "PageTable", "main", "updated"]
@@ -62,6 +66,7 @@ TABLES = (
     PageTable("docs/bandits.md", "results/bandit-untuned", untuned_table),
     PageTable("docs/bandits.md", "results/bandit-untuned", differences_table, "differences"),
     PageTable("docs/variational-inference.md", "results/vi", evaluations_table),
+    PageTable("docs/variational-inference.md", "results/vi", uncertainty_table, "uncertainty"),
     PageTable("docs/recipes.md", "certificates", recipes_table, "recipes"),
     PageTable("docs/recipes.md", "pacbound/recipes", settings_table, "settings"),
     PageTable("docs/keel.md", "results/keel", keel_summary, "summary"),
@@ -80,7 +85,8 @@ def updated(text: str, begin: str, table: str) -> str:
 
 
 def main(root: Path) -> None:
-    """Update the pages of a checkout."""
+    """Update the pages and figures of a checkout."""
+    uncertainty_figures(root / "results/vi", root / "docs/pictures")
     for table in TABLES:
         page = root / table.page
         text = updated(

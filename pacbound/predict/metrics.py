@@ -5,6 +5,8 @@ Probabilities are (n, classes) and labels (n,).
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +21,7 @@ __all__ = [
     "auroc",
     "brier_score",
     "entropy",
+    "error_by_coverage",
     "expected_calibration_error",
     "is_correct",
     "negative_log_likelihood",
@@ -124,6 +127,23 @@ def expected_calibration_error(bins: tuple[Bin, ...]) -> float:
         if part.accuracy is not None and part.confidence is not None
     ]
     return float(sum(gaps)) / total
+
+
+def error_by_coverage(
+    uncertainty: NDArray[np.floating], correct: NDArray[np.bool_], coverages: Sequence[float]
+) -> list[float]:
+    """The error on the most certain examples, for each share of examples that is answered.
+
+    A share of n examples is rounded up to a whole number of them. Examples that tie with the last
+    one answered are answered in their order.
+
+    Example:
+        >>> error_by_coverage(np.array([0.1, 0.9]), np.array([True, False]), (0.5, 1.0))
+        [0.0, 0.5]
+    """
+    wrong = ~correct[np.argsort(uncertainty, kind="stable")]
+    answered = [max(1, math.ceil(share * len(wrong))) for share in coverages]
+    return [float(wrong[:n].mean()) for n in answered]
 
 
 def entropy(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -19,7 +19,9 @@ from pacbound.predict.metrics import (
     auroc,
     brier_score,
     entropy,
+    error_by_coverage,
     expected_calibration_error,
+    is_correct,
     negative_log_likelihood,
     reliability,
 )
@@ -149,3 +151,18 @@ def test_auroc_is_the_mann_whitney_statistic(seed: int) -> None:
     positive = generator.normal(0.7, 1, size=300).round(1)
     statistic = mannwhitneyu(positive, negative).statistic
     assert auroc(negative, positive) == pytest.approx(statistic / (500 * 300))
+
+
+@seeds
+def test_error_by_coverage(seed: int) -> None:
+    """Against a loop over the answered examples; all of them give the plain error."""
+    probabilities, labels = drawn(seed, n=37)
+    correct = is_correct(probabilities, labels)
+    scores = entropy(probabilities)
+    shares = (0.01, 0.3, 0.5, 1.0)
+    for share, error in zip(shares, error_by_coverage(scores, correct, shares), strict=True):
+        answered = sorted(range(37), key=lambda i: scores[i])[: max(1, math.ceil(37 * share))]
+        assert error == pytest.approx(np.mean([not correct[i] for i in answered]))
+    assert error_by_coverage(scores, correct, (1.0,)) == [
+        pytest.approx(1 - accuracy(probabilities, labels))
+    ]

@@ -12,6 +12,7 @@ from pacbound.errors import PacboundError, ResultError
 from pacbound.experiments.tables.cell import Measured, Progress, Report, Verdict
 from pacbound.experiments.tables.trained import CHECKPOINT, LOG, TrainedCell, modified
 from pacbound.files import file_digest, write_whole
+from pacbound.memory import peak_memory
 from pacbound.training.log import TrainingLog
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ __all__ = ["EVALUATION", "ViCell"]
 EVALUATION = "evaluation.json"
 PREDICTIONS = "predictions.npz"
 EVALUATING = "evaluating"
+CURVE = ("epoch", "seconds", "risk", "kl", "objective")  # of the training log; risk is the error
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,8 @@ class ViCell(TrainedCell):
 
     def conclude(self, folder: Path, data: Dataset, threads: int, report: Report) -> None:
         """Predict the test examples and write all metrics."""
-        from pacbound.experiments.vi.probing import save_probes
+        from pacbound.experiments.vi.probing import probe, save_probes
+        from pacbound.experiments.vi.uncertainty import uncertainty
         from pacbound.predict import Predictor, evaluate, examples_of
 
         def on_chunk(what: str, done: int, total: int) -> None:
@@ -68,13 +71,22 @@ class ViCell(TrainedCell):
         examples = examples_of(data)
         predictor = Predictor.of(path, data)
         prediction = predictor.predict(examples.inputs, self.samples, on_chunk)
-        save_probes(folder / PREDICTIONS, predictor, data, prediction, on_chunk)
-        last = TrainingLog(folder / LOG).records()[-1]
+        probes = probe(predictor, data, on_chunk)
+        save_probes(folder / PREDICTIONS, prediction, examples, probes)
+        records = TrainingLog(folder / LOG).records()
+        last = records[-1]
         record = {
             "evaluation": evaluate(prediction, examples).to_mapping(),
+            "uncertainty": uncertainty(prediction, examples, probes),
             "settings": self.settings.to_mapping(),
             "checkpoint_sha256": file_digest(path),
-            "training": {"epochs": last.epoch, "seconds": last.seconds, "kl": last.kl},
+            "training": {
+                "epochs": last.epoch,
+                "seconds": last.seconds,
+                "kl": last.kl,
+                "peak_memory": peak_memory(),
+            },
+            "curve": [{name: getattr(record, name) for name in CURVE} for record in records],
             "seconds": time.monotonic() - start,
         }
         text = json.dumps(record, indent=1, ensure_ascii=False)

@@ -1,4 +1,4 @@
-"""The table of published evaluations of variational inference."""
+"""The tables and figures of published evaluations of variational inference."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import Any
 
 from pacbound.experiments.vi.paper import VI_ERRORS
 
-__all__ = ["evaluations_table"]
+__all__ = ["evaluations_table", "uncertainty_figures", "uncertainty_table"]
 
 POSTERIORS = ("point", "diag", "k-diag", "k-linear", "k-nonlinear")
+MIDDLE = 3  # the strength of the corruptions in the table
 
 
 def evaluations_table(folder: Path) -> str:
@@ -32,6 +33,46 @@ def evaluations_table(folder: Path) -> str:
             f"| {training['seconds'] / 60:.0f} |"
         )
     return "\n".join(rows)
+
+
+def uncertainty_table(folder: Path) -> str:
+    """Abstention, detection of other data and corrupted images, where a cell has measured them."""
+    rows = [
+        "| network, posterior | error | half answered | AUROC | corrupted | its ECE |",
+        "|---|---|---|---|---|---|",
+    ]
+    for _, record in _published(folder):
+        if "uncertainty" not in record:
+            continue
+        network, posterior = _names(record)
+        found = record["uncertainty"]
+        half = next(part["error"] for part in found["abstention"] if part["coverage"] == 0.5)
+        worse = [part for part in found["corrupted"] if part["strength"] == MIDDLE]
+        error, gap = (
+            100 * sum(part[name] for part in worse) / len(worse)
+            for name in ("error", "expected_calibration_error")
+        )
+        rows.append(
+            f"| {network}, {posterior} | {100 * record['evaluation']['error']:.2f} "
+            f"| {100 * half:.2f} | {found['other']['auroc_total']:.4f} | {error:.2f} | {gap:.2f} |"
+        )
+    return "\n".join(rows)
+
+
+def uncertainty_figures(folder: Path, target: Path) -> list[Path]:
+    """Draw one figure for each network whose cells have measured their uncertainty."""
+    from pacbound.experiments.vi.plot import draw_uncertainty
+
+    found: dict[str, dict[str, dict[str, Any]]] = {}
+    for _, record in _published(folder):
+        if "uncertainty" in record:
+            network, posterior = _names(record)
+            found.setdefault(network, {})[posterior] = record
+    paths = []
+    for network, records in found.items():
+        paths.append(target / f"uncertainty-{network}.svg")
+        draw_uncertainty(network, records, paths[-1])
+    return paths
 
 
 def _published(folder: Path) -> list[tuple[Path, dict[str, Any]]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ from pacbound.predict.examples import Examples, examples_of
 from pacbound.predict.predictor import Prediction, Predictor
 from pacbound.predictors.chunks import Report, silent
 
-__all__ = ["other_examples", "save_probes"]
+__all__ = ["Probes", "other_examples", "probe", "save_probes"]
 
 FEW = 2000  # corrupted test examples, and out-of-distribution examples
 SAMPLES = 10  # the number of networks averaged for these
@@ -39,22 +40,38 @@ def other_examples(data: Dataset) -> Examples | None:
     return Examples(coloured, clothes.labels, clothes.data, clothes.split)
 
 
-def save_probes(
-    path: Path, predictor: Predictor, data: Dataset, test: Prediction, report: Report = silent
-) -> None:
-    """Write the predictions for the test examples, other data, and corrupted test examples.
+@dataclass(frozen=True, eq=False)
+class Probes:
+    """Predictions for unusual inputs, with the examples that they are for."""
+
+    other: tuple[Prediction, Examples] | None  # another data set
+    corrupted: dict[tuple[str, int], Prediction]  # by kind and strength
+    few: Examples  # the test examples that were corrupted
+
+
+def probe(predictor: Predictor, data: Dataset, report: Report = silent) -> Probes:
+    """Predict other data, and some of the test examples with every corruption."""
+    few = examples_of(data, limit=FEW)
+    examples = other_examples(data)
+    other = (predictor.predict(examples.inputs, SAMPLES), examples) if examples else None
+    kinds = CORRUPTIONS if len(data.input_shape) > 1 else ()
+    asked = [(kind, strength) for kind in kinds for strength in STRENGTHS]
+    found = {}
+    for done, (kind, strength) in enumerate(asked, 1):
+        worse = corrupted(few.inputs, kind, strength)
+        found[kind, strength] = predictor.predict(worse, SAMPLES)
+        report("predicting corrupted images", done, len(asked))
+    return Probes(other, found, few)
+
+
+def save_probes(path: Path, test: Prediction, examples: Examples, probes: Probes) -> None:
+    """Write the predictions for the test examples and those of the probes.
 
     The parts of the file are `test_…`, `other_…` and `noise-1_…` to `contrast-5_…`.
     """
-    examples = examples_of(data)
-    few = examples_of(data, limit=FEW)
     parts: list[tuple[str, Prediction, Examples]] = [("test_", test, examples)]
-    if other := other_examples(data):
-        parts.append(("other_", predictor.predict(other.inputs, SAMPLES), other))
-    for number, kind in enumerate(CORRUPTIONS if len(data.input_shape) > 1 else ()):
-        for strength in STRENGTHS:
-            worse = corrupted(few.inputs, kind, strength)
-            parts.append((f"{kind}-{strength}_", predictor.predict(worse, SAMPLES), few))
-            done = number * len(STRENGTHS) + strength
-            report("predicting corrupted images", done, len(CORRUPTIONS) * len(STRENGTHS))
+    if probes.other:
+        parts.append(("other_", *probes.other))
+    for (kind, strength), prediction in probes.corrupted.items():
+        parts.append((f"{kind}-{strength}_", prediction, probes.few))
     save_predictions(path, *parts)
