@@ -43,7 +43,7 @@ browser:  ## Chromium, which tests look at the report's page with
 	command -v chromium >/dev/null || echo "install chromium to test the report's page too"
 
 test: $(INSTALLED) lint browser  ## lint, types, tests, and a check of every published certificate
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
 	$(PYTHON) -I -S pacbound/certificate/checker.py certificates/*.json results/examples/*.json
 
 docs: $(INSTALLED)  ## the documentation, as pages in build/docs

@@ -38,6 +38,7 @@ from pacbound.predictors.export import description_path, export_network, load_ex
 from pacbound.predictors.issuing import Request, certify
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "data"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "experiments/bandit"))
 
 from test_png import PICTURE, encode
 from test_rda import COLUMNS, PLAIN, workspace

@@ -8,6 +8,7 @@ import json
 from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +75,7 @@ def document(
     )
 
 
+@cache  # compiling the templates takes longer than a page
 def _environment() -> Environment:
     """Make every value printable, then escape it."""
     environment = Environment(

@@ -46,6 +46,8 @@ class FakeCell:
         if self.action == "vanish":
             os._exit(3)
         print("a library that prints")
+        if self.action == "meet":
+            _meet(folder.parent, 2)
         until = time.monotonic() + self.seconds
         while self.action == "report" and time.monotonic() < until:
             time.sleep(0.3)
@@ -70,6 +72,14 @@ class FakeCell:
 
     def probe(self, threads: int) -> Mapping[str, float]:
         return {"working": 10.0, "checking": 5.0}
+
+
+def _meet(root: Path, count: int) -> None:
+    """Wait until so many cells have begun, however long their processes take to start."""
+    until = time.monotonic() + 600
+    while sum(path.stat().st_size > 0 for path in root.glob("*/runs")) < count:
+        assert time.monotonic() < until, "no other cell has begun"
+        time.sleep(0.02)
 
 
 def runs(cell: FakeCell, root: Path) -> list[list[float]]:

@@ -84,7 +84,7 @@ def test_an_unsound_result_is_made_again(tmp_path: Path) -> None:
 
 
 def test_side_by_side(tmp_path: Path) -> None:
-    cells = [FakeCell("a", seconds=1.0), FakeCell("b", seconds=1.0)]
+    cells = [FakeCell("a", "meet"), FakeCell("b", "meet")]  # one after the other, both would fail
     run(cells, tmp_path, workers=2)
     (_, _, a_begins, a_ends), (_, _, b_begins, b_ends) = (runs(cell, tmp_path)[0] for cell in cells)
     assert max(a_begins, b_begins) < min(a_ends, b_ends)
