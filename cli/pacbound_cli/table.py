@@ -34,6 +34,11 @@ PLAYING = ("seeds", "first_seed", "steps")  # options for bandits
 @click.option("--seeds", type=click.IntRange(min=1), help="Bandits: runs of each agent [10; 5].")
 @click.option("--first-seed", type=click.IntRange(min=0), help="Bandits: the first seed [0].")
 @click.option("--steps", type=click.IntRange(min=1), help="Bandits: contexts to play [all].")
+@click.option(
+    "--place",
+    type=click.IntRange(min=2),
+    help="keel: the tables were certified before; the place of these certificates in the order.",
+)
 @workers_option
 @scheduler_option
 @click.option("--folder", type=click.Path(path_type=Path), help="The cells' folder [runs/NAME].")
@@ -79,6 +84,7 @@ def table(
       pacbound table vi --network lenet-5 --workers 2
       pacbound table bandit --workers 2 --publish results/bandit
       pacbound table keel --publish results/keel
+      pacbound table keel --problem ring --place 2
       pacbound table bandit-untuned --problem statlog --agent diag --agent k-linear --seeds 5
     """
     from pacbound.experiments.tables import table_named
@@ -106,7 +112,7 @@ def table(
         ensure_writable(publish / "certificate.json")
     failures = {} if show else run_cells(cells, root, workers, chosen.threads, scheduler)
     changed = selection.overrides or selection.sampling
-    source = None if not show or folder or changed else published_folder(chosen)
+    source = None if not show or folder or changed else published_folder(chosen.published)
     rows, borrowed = chosen.rows(cells, root), 0
     if source is not None:
         rows, borrowed = rows_with_published(chosen, cells, root, source)

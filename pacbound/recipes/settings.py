@@ -123,6 +123,7 @@ class Settings:
     prior_smoothing: float = 0.0  # the share of each label that is spread over all classes
     prior_products: str = "float32"  # of matrices and convolutions, in training the prior
     prior_tolerance: float = 0.001  # the risk that the prior's noise may add on that part
+    prior_spread: float = 1.0  # the most noise of the prior, relative to a layer's weights
     prior_validation: float = 0.0  # the share of that part held out from training the prior
     prior_scaling: str = "none"  # columns: scale each input by its mean and deviation there
     prior_choice: str = "none"  # validation: choose one of the recipe's candidates there
@@ -312,6 +313,7 @@ _RULES: dict[str, tuple[Callable[[Any], bool], str | Callable[[], str]]] = {
     "prior_dropout": (_below_one, "at least 0 and below 1"),
     "prior_averaging": (_below_one, "a decay of at least 0 (off) and below 1"),
     "prior_tolerance": (lambda value: _positive(value) and value < 1, "a risk above 0, below 1"),
+    "prior_spread": (lambda value: _positive(value) and value <= 1, "above 0, at most 1"),
     "prior_validation": (_below_one, "a share of the prior's part from 0 (none) to below 1"),
     "prior_scaling": (_one_of("none", "columns"), "none or columns"),
     "prior_choice": (_one_of("none", "validation"), "none or validation"),

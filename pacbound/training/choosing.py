@@ -6,8 +6,12 @@ are seen, so it costs nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+from torch import Tensor
 
 from pacbound.data import Dataset
 from pacbound.priors.learned import prior_settings
@@ -15,6 +19,8 @@ from pacbound.priors.split import split_of
 from pacbound.recipes import Settings, candidates
 from pacbound.training import learned_prior
 from pacbound.training.descent import Step
+from pacbound.training.networks import network_inputs, plain_network
+from pacbound.training.spread import borne_spread
 
 __all__ = ["VALIDATION", "Chosen", "able", "choose", "chosen_network"]
 
@@ -24,7 +30,10 @@ FEW = 2000  # examples of the prior's part that allow for more epochs than the f
 
 @dataclass(frozen=True)
 class Chosen:
-    """The settings that were chosen, and the errors of all candidates on the validation part."""
+    """The settings that were chosen, and the errors of all candidates on the validation part.
+
+    The settings limit the prior's noise to what the chosen network bears on that part.
+    """
 
     settings: Settings
     errors: tuple[int, ...]
@@ -46,7 +55,8 @@ def choose(
 ) -> Chosen:
     """Train every candidate on 70 % of the prior's part, and count its errors on the rest.
 
-    The first of those with the fewest errors is chosen.
+    The first of those with the fewest errors is chosen. The largest noise of its weights that
+    hardly adds errors there limits the noise of the prior (`prior_spread`).
 
     Arguments:
         listed: The candidates, from the smallest to the largest.
@@ -54,14 +64,28 @@ def choose(
         on_candidate: Called before each training, with its number from 0 and their count.
     """
     listed = able(listed, part.m)
-    errors, examples = [], 0
+    errors, best = [], None
     for number, each in enumerate(listed):
         on_candidate(number, len(listed))
         settings = replace(each, prior_validation=VALIDATION)
         learned = learned_prior.learn_prior(settings, part, on_step=on_step, threads=threads)
-        examples, wrong = learned.validation
-        errors.append(wrong)
-    return Chosen(listed[errors.index(min(errors))], tuple(errors), examples)
+        errors.append(learned.validation[1])
+        if best is None or errors[-1] < best.validation[1]:
+            best = learned
+    assert best is not None
+    chosen, examples = listed[errors.index(min(errors))], best.validation[0]
+    if examples:
+        aside = part.part(np.arange(part.m - examples, part.m))
+        most = min(chosen.prior_spread, _borne_spread(chosen, aside, best.center))
+        chosen = replace(chosen, prior_spread=most)
+    return Chosen(chosen, tuple(errors), examples)
+
+
+def _borne_spread(settings: Settings, unseen: Dataset, center: Mapping[str, Tensor]) -> float:
+    """The noise that a network with these values bears on examples it was not trained on."""
+    plain = plain_network(settings, unseen.input_shape, unseen.classes)
+    inputs = network_inputs(settings, unseen.train_inputs)
+    return borne_spread(settings, plain, center, (inputs, torch.from_numpy(unseen.train_labels)))
 
 
 def chosen_network(
@@ -78,9 +102,10 @@ def chosen_network(
     listed = candidates(settings)
     if len(listed) == 1:
         return settings
-    for each in listed:
-        if before is not None and prior_settings(each) == prior_settings(before):
-            return each
+    for each in listed if before is not None else ():
+        same = replace(each, prior_spread=before.prior_spread)
+        if prior_settings(same) == prior_settings(before):
+            return same
     part = split_of(settings, data).learned_data(data)
 
     def step(at: Step) -> None:

@@ -56,9 +56,10 @@ def prior_path(
 def _identity(settings: Settings, part: Dataset, plain: nn.Module) -> list[object]:
     """What determines a trained centre: settings, examples, and constants that are declared.
 
-    The variances are fitted afterwards, so their tolerance has no part in it.
+    The variances are fitted afterwards, so their limits have no part in it.
     """
-    trained = {k: v for k, v in prior_settings(settings).items() if k != "prior_tolerance"}
+    fitting = ("prior_tolerance", "prior_spread")
+    trained = {k: v for k, v in prior_settings(settings).items() if k not in fitting}
     identity: list[object] = [trained, part.sha256]
     if settings.constants:
         buffers = buffers_of(plain)

@@ -18,6 +18,7 @@ from pacbound.recipes.commands import train_command
 from pacbound.training import choosing
 from pacbound.training.checkpoints import Checkpoint
 from pacbound.training.choosing import choose, chosen_network
+from pacbound.training.learned_prior import learn_prior
 
 SETTINGS = recipe("table", {"data": "(given)", "prior_batch": 20, "epochs": 2})
 
@@ -38,8 +39,9 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> list[Dataset]:
         assert settings.prior_validation == choosing.VALIDATION
         seen.append(part)
         wrong = {(): 7, (50,): 3, (100, 100): 3}[settings.hidden]
-        return type("Learned", (), {"validation": (9, wrong)})
+        return type("Learned", (), {"validation": (9, wrong), "center": {}})
 
+    monkeypatch.setattr(choosing, "_borne_spread", lambda settings, unseen, center: 0.125)
     monkeypatch.setattr(choosing, "learned_prior", type("M", (), {"learn_prior": validated}))
     return seen
 
@@ -61,7 +63,7 @@ def test_the_first_with_the_fewest_errors_is_chosen(quick: list[Dataset]) -> Non
     data = made()
     split = split_of(SETTINGS, data)
     chosen = choose(candidates(SETTINGS), split.learned_data(data))
-    assert chosen.settings.hidden == (50,)
+    assert chosen.settings.hidden == (50,) and chosen.settings.prior_spread == 0.125
     assert (chosen.errors, chosen.examples) == ((7, 7, 3, 3, 3), 9)
     counted = {row.tobytes() for row in split.counted_data(data).digests}
     assert len(quick) == 5
@@ -89,7 +91,28 @@ def test_a_run_that_goes_on_keeps_its_network(quick: list[Dataset]) -> None:
     last = candidates(SETTINGS)[-1]
     before = dataclasses.replace(last, epochs=1, seed=3)
     assert chosen_network(SETTINGS, made(), before) == last
+    calm = dataclasses.replace(before, prior_spread=0.0625)
+    assert chosen_network(SETTINGS, made(), calm) == dataclasses.replace(last, prior_spread=0.0625)
     assert not quick
+
+
+def test_noise_is_limited_by_what_the_network_bears_on_new_examples() -> None:
+    """The network fits its part, overlap included: its margins there say little about noise."""
+    generator = np.random.default_rng(1)
+    labels = generator.integers(0, 2, 1000)
+    inputs = generator.normal(size=(1000, 20)) * (2 - labels[:, None]) + 0.45 * labels[:, None]
+    data = Dataset("ring", inputs.astype(np.float32), labels, None, None, 2)
+    large = {"hidden": [50], "initializer": "he-normal", "prior_learning_rate": 0.01}
+    settings = recipe("table", {"data": "(given)", "prior_choice": "none", **large})
+    settings = dataclasses.replace(settings, prior_batch=20, prior_scaling="none")
+    part = split_of(settings, data).learned_data(data)
+    chosen = choose([settings], part).settings
+    seen = learn_prior(settings, part).variances
+    limited = learn_prior(chosen, part).variances
+    assert chosen.prior_spread < 0.5
+    assert all(new < old for new, old in zip(limited, seen, strict=True))
+    given = dataclasses.replace(settings, prior_spread=0.001)
+    assert choose([given], part).settings.prior_spread == 0.001
 
 
 def test_training_records_what_was_chosen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -99,7 +122,9 @@ def test_training_records_what_was_chosen(tmp_path: Path, monkeypatch: pytest.Mo
     settings = dataclasses.replace(SETTINGS, epochs=1)
     pacbound.StochasticModule(settings).fit(data, checkpoint=path, progress=False)
     saved = Checkpoint.load(path).settings
-    assert saved in [dataclasses.replace(s, data=saved.data) for s in candidates(settings)]
+    alike = {"data": saved.data, "prior_spread": saved.prior_spread}
+    assert saved in [dataclasses.replace(s, **alike) for s in candidates(settings)]
+    assert saved.prior_spread < 1
     named = dataclasses.replace(saved, data="made.csv")
     assert f"--set prior_epochs={saved.prior_epochs}" in train_command(named, "a.pt")
     more = pacbound.StochasticModule(dataclasses.replace(settings, epochs=2))

@@ -20,7 +20,7 @@ __all__ = ["AGENTS", "TUNED_TABLE", "UNTUNED_TABLE", "BanditTable"]
 PAPER = ("greedy", "fbnn", "diag", "k-diag", "k-linear", "k-nonlinear")  # its SGD is greedy
 DEFAULT = (*PAPER, "linear", "neural-linear", "bootstrap")
 AGENTS = (*DEFAULT, "vw", "uniform")
-OTHERS_ONLY = ("network", "objective", "posterior", "draws", "weights", "samples")
+OTHERS_ONLY = ("network", "objective", "posterior", "draws", "weights", "samples", "place")
 
 
 class BanditTable:

@@ -22,6 +22,7 @@ from pacbound.experiments.keel.choosing import (
     seconds_per_step,
 )
 from pacbound.experiments.tables.cell import Measured, Progress, Report, Verdict
+from pacbound.experiments.tables.published import published_folder
 from pacbound.experiments.tables.trained import modified
 from pacbound.files import write_whole
 
@@ -29,8 +30,19 @@ if TYPE_CHECKING:
     from pacbound.data import Dataset
     from pacbound.data.sources import Progress as FetchProgress
 
-__all__ = ["DELTA", "PREDICTORS", "RESULT", "SCALED_BY", "KeelCell", "read_result", "scaled"]
+__all__ = [
+    "DELTA",
+    "PREDICTORS",
+    "PUBLISHED",
+    "RESULT",
+    "SCALED_BY",
+    "KeelCell",
+    "place_of",
+    "read_result",
+    "scaled",
+]
 
+PUBLISHED = "results/keel"
 RESULT = "result.json"
 PREDICTORS = ("fixed", "draw", "gibbs")
 DELTA = "0.035"
@@ -42,11 +54,18 @@ FIELDS = ("table", "delta", "draws", "certificates", "plain", "chosen", "seconds
 
 @dataclass(frozen=True)
 class KeelCell:
-    """One table."""
+    """One table.
+
+    Arguments:
+        draws: Of the Gibbs certificate.
+        place: The place of these certificates in the order of making. All that were made before
+            count, also those that were not published.
+    """
 
     table: str
     delta: str = DELTA
-    draws: int = 100_000  # of the Gibbs certificate
+    draws: int = 100_000
+    place: int = 1
 
     scratch: ClassVar[tuple[str, ...]] = ()
 
@@ -64,6 +83,8 @@ class KeelCell:
     def digest(self) -> str:
         """The digest of everything that determines the result."""
         parts = [self.table, self.delta, self.draws, SCALED_BY, FRACTION, CANDIDATES]
+        if self.place > 1:
+            parts.append(self.place)
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
     @property
@@ -111,9 +132,11 @@ class KeelCell:
                 self.delta,
                 predictor=predictor,
                 draws=self.draws,
+                place=self.place if self.place > 1 else None,
                 copies=copies_of(data),
                 command="pacbound table keel",
             )
+        certificates["fixed"] = self._first_of(certificates["fixed"])
         clocks.append(time.monotonic())
         centre = certificates["fixed"].claims[0]
         assert centre.errors is not None
@@ -138,6 +161,18 @@ class KeelCell:
         text = json.dumps(record, indent=1, ensure_ascii=False)
         write_whole(folder / RESULT, lambda stream: stream.write(text.encode()))
 
+    def _first_of(self, fixed: Certificate) -> Certificate:
+        """The certificate that was published for the same centre, if this one was made again.
+
+        It counts the same errors of the same network. What changed since did not change it.
+        """
+        folder = published_folder(PUBLISHED) if self.place > 1 else None
+        path = folder / f"{self.table}.json" if folder is not None else None
+        if path is None or not path.exists():
+            return fixed
+        first: Certificate = read_result(path)["certificates"]["fixed"]
+        return first if (first.model, first.data) == (fixed.model, fixed.data) else fixed
+
     def probe(self, threads: int) -> Mapping[str, float]:
         """How much slower than the idle machine this one is, from a few hundred steps."""
         return dict.fromkeys(self.work(), seconds_per_step(threads) / STEP)
@@ -145,11 +180,17 @@ class KeelCell:
     # From the files -------------------------------------------------------------------------
 
     def published(self, folder: Path) -> Verdict:
-        """A published result must be valid and of these settings, as one that was made here."""
-        return self.finished(folder)
+        """A published result must be valid and of these settings, at any place."""
+        return self._holds(folder)
 
     def finished(self, folder: Path) -> Verdict:
-        """The result must be complete, of this table, and its certificates must verify."""
+        """The result must be complete, of this table and place, and its certificates valid."""
+        verdict = self._holds(folder)
+        if verdict.finished and place_of(read_result(folder / RESULT)) != self.place:
+            return Verdict(False, "its result is at another place in the order of making")
+        return verdict
+
+    def _holds(self, folder: Path) -> Verdict:
         if not (folder / RESULT).exists():
             return Verdict(False)
         try:
@@ -211,6 +252,12 @@ def plain_limit(errors: int, examples: int, delta: str) -> float:
     if errors == examples:
         return 1.0
     return float(beta.ppf(1 - float(delta), errors + 1, examples - errors))
+
+
+def place_of(record: Mapping[str, Any]) -> int:
+    """The place that a result's drawn network declares; 1 if it was the only one."""
+    number: int = record["certificates"]["draw"].ledger.certificates.number
+    return number
 
 
 def read_result(path: Path) -> dict[str, Any]:

@@ -21,6 +21,7 @@ def keel_table(folder: Path) -> str:
     for name, found in _published(folder):
         bounds = " | ".join(percent_up(found[kind]) for kind in ("plain", "fixed", "draw", "gibbs"))
         mark = " °" if found["copies"] == "independent" else ""
+        mark += " *" if found["place"] > 1 else ""
         place = f"../{folder.parent.name}/{folder.name}/{name}.json"
         lines.append(f"| [{name}]({place}){mark} | {found['m']} | {bounds} |")
     return "\n".join(lines)
@@ -51,6 +52,12 @@ def keel_summary(folder: Path) -> str:
             f"- Draw, on the {len(many)} tables with at least {MANY} counted errors: "
             f"{_largest(many, 'draw')} of the plain limit."
         )
+        first = [(name, x) for name, x in many if x["place"] == 1]
+        if 0 < len(first) < len(many):
+            lines.append(
+                f"- Draw, on the {len(first)} of them that were certified once: "
+                f"{_largest(first, 'draw')} of the plain limit."
+            )
     votes = [(name, x) for name, x in published if name in TREE_VOTES]
     if votes:
         lower = [n for n, x in votes if max(x["fixed"], x["draw"]) < TREE_VOTES[n] / 100]

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from pacbound.certificate.format import Certificate
-from pacbound.experiments.keel.cell import PREDICTORS, RESULT, KeelCell, read_result
+from pacbound.experiments.keel.cell import PREDICTORS, RESULT, KeelCell, place_of, read_result
 from pacbound.experiments.keel.published import TREE_VOTES
 from pacbound.experiments.tables.cell import Row
 from pacbound.experiments.tables.place import Place
@@ -26,6 +26,7 @@ def figures(record: dict[str, Any]) -> Row:
         "m": fixed.data.m,
         "errors": fixed.claims[0].errors,
         "copies": fixed.data.copies,
+        "place": place_of(record),
         "hidden": record["chosen"]["hidden"],
         "plain": record["plain"],
         **bounds,
@@ -36,7 +37,7 @@ def figures(record: dict[str, Any]) -> Row:
     }
 
 
-NOTHING = ("examples", "m", "errors", "copies", "hidden", "plain", *PREDICTORS, "seconds")
+NOTHING = ("examples", "m", "errors", "copies", "place", "hidden", "plain", *PREDICTORS, "seconds")
 RATIOS = tuple(f"{name}_ratio" for name in PREDICTORS)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from pacbound.data.keel import keel_tables
 from pacbound.errors import SettingError
-from pacbound.experiments.keel.cell import RESULT, KeelCell
+from pacbound.experiments.keel.cell import PUBLISHED, RESULT, KeelCell
 from pacbound.experiments.keel.rows import render, row
 from pacbound.experiments.tables.cell import Row
 from pacbound.experiments.tables.place import Place
@@ -26,7 +26,7 @@ class KeelResults:
     """Cells, rows and printing."""
 
     title = "KEEL's tables, certified at δ = 0.035, beside the plain binomial limit"
-    published = "results/keel"
+    published = PUBLISHED
     threads = 1  # products of this size gain nothing from a second thread
 
     def cells(self, selection: Selection) -> list[KeelCell]:

@@ -11,7 +11,13 @@ from pacbound.experiments.pac_bayes.cell import CERTIFICATE, Certification, PacB
 from pacbound.experiments.pac_bayes.rows import render, row
 from pacbound.experiments.tables.cell import Row
 from pacbound.experiments.tables.place import Place
-from pacbound.experiments.tables.selection import BANDITS_ONLY, Selection, chosen, refuse_overrides
+from pacbound.experiments.tables.selection import (
+    BANDITS_ONLY,
+    KEEL_ONLY,
+    Selection,
+    chosen,
+    refuse_overrides,
+)
 from pacbound.priors.choices import prior_choices
 from pacbound.recipes import recipe
 
@@ -36,7 +42,7 @@ class PacBayesTable:
 
     def cells(self, selection: Selection) -> list[PacBayesCell]:
         """The cells by network, in the order of the paper."""
-        selection.refuse(*BANDITS_ONLY)
+        selection.refuse(*BANDITS_ONLY, *KEEL_ONLY)
         networks = chosen("network", selection.networks, NETWORKS)
         objectives = chosen("objective", selection.objectives, OBJECTIVES)
         posteriors = chosen("posterior", selection.posteriors, POSTERIORS)

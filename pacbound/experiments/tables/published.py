@@ -15,11 +15,11 @@ from pacbound.experiments.tables.place import Place
 __all__ = ["published_folder", "rows_with_published"]
 
 
-def published_folder(table: Table) -> Path | None:
-    """The folder of a table's published results, in the current folder or in the checkout."""
+def published_folder(name: str) -> Path | None:
+    """A folder of published results, in the current folder or in the checkout."""
     for root in (Path(), Path(pacbound.__file__).parents[1]):
-        if (root / table.published).is_dir():
-            return root / table.published
+        if (root / name).is_dir():
+            return root / name
     return None
 
 

@@ -8,9 +8,10 @@ from typing import Any
 
 from pacbound.errors import SettingError, unknown_name
 
-__all__ = ["BANDITS_ONLY", "Selection", "chosen", "refuse_overrides"]
+__all__ = ["BANDITS_ONLY", "KEEL_ONLY", "Selection", "chosen", "refuse_overrides"]
 
 BANDITS_ONLY = ("problem", "agent", "seeds", "first_seed", "steps")
+KEEL_ONLY = ("place",)
 
 
 @dataclass(frozen=True)
@@ -21,7 +22,7 @@ class Selection:
     objectives: tuple[str, ...] = ()
     posteriors: tuple[str, ...] = ()
     overrides: Mapping[str, Any] | None = None  # settings for every cell
-    sampling: Mapping[str, Any] | None = None  # draws, weights, samples
+    sampling: Mapping[str, Any] | None = None  # draws, weights, samples, place
     problems: tuple[str, ...] = ()
     agents: tuple[str, ...] = ()
     playing: Mapping[str, int] | None = None  # seeds, first_seed, steps

@@ -9,7 +9,13 @@ from typing import Any
 from pacbound.errors import SettingError
 from pacbound.experiments.tables.cell import Row
 from pacbound.experiments.tables.place import Place
-from pacbound.experiments.tables.selection import BANDITS_ONLY, Selection, chosen, refuse_overrides
+from pacbound.experiments.tables.selection import (
+    BANDITS_ONLY,
+    KEEL_ONLY,
+    Selection,
+    chosen,
+    refuse_overrides,
+)
 from pacbound.experiments.vi.cell import EVALUATION, ViCell
 from pacbound.experiments.vi.rows import render, row
 from pacbound.recipes import recipe
@@ -30,7 +36,7 @@ class ViTable:
 
     def cells(self, selection: Selection) -> list[ViCell]:
         """The cells by network, in the order of the paper."""
-        selection.refuse(*BANDITS_ONLY)
+        selection.refuse(*BANDITS_ONLY, *KEEL_ONLY)
         networks = chosen("network", selection.networks, NETWORKS)
         posteriors = chosen("posterior", selection.posteriors, POSTERIORS)
         overrides = selection.overrides or {}

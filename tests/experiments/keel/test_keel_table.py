@@ -65,6 +65,33 @@ def test_a_cell_has_three_certificates_of_one_training(finished: Path) -> None:
     assert {measured.stage for measured in cell.measured(finished)} == set(cell.work())
 
 
+def test_a_table_that_is_made_again_declares_its_place(
+    finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = read_result(finished / RESULT)["certificates"]
+    folder = tmp_path / "published"
+    folder.mkdir()
+    (folder / "wdbc.json").write_bytes((finished / RESULT).read_bytes())
+    monkeypatch.setattr(cells, "published_folder", lambda name: folder)
+    cell, again = KeelCell("wdbc", draws=1000, place=3), tmp_path / "again"
+    again.mkdir()
+    cell.run(again, 1, lambda progress: None)
+    assert cell.digest != KeelCell("wdbc", draws=1000).digest
+    assert cell.finished(again).finished and not cell.finished(finished).finished
+    made = read_result(again / RESULT)["certificates"]
+    for kind in ("draw", "gibbs"):
+        entry = made[kind].ledger.certificates
+        assert (entry.counted, entry.number) == ("place", 3)
+        assert made[kind].risk_bound > first[kind].risk_bound
+    assert made["fixed"] == first["fixed"]  # the same centre needs no other certificate
+
+    monkeypatch.setattr(cells, "published_folder", lambda name: tmp_path / "nothing")
+    cell.run(again, 1, lambda progress: None)
+    assert read_result(again / RESULT)["certificates"]["fixed"].ledger.certificates.number == 3
+    # What is published may be at any place: users see it as it is.
+    assert KeelCell("wdbc", draws=1000).published(again).finished
+
+
 def test_a_changed_result_is_noticed(finished: Path) -> None:
     path = finished / RESULT
     record: dict[str, Any] = json.loads(path.read_text())
@@ -83,12 +110,22 @@ def test_the_choice_never_sees_a_counted_example(monkeypatch: pytest.MonkeyPatch
 
     def watched(settings: Any, part: Dataset, **more: Any) -> Any:
         seen.append(part)
-        return type("Learned", (), {"validation": (40, {(): 7, (4,): 5}[settings.hidden])})
+        return type(
+            "Learned",
+            (),
+            {"validation": (40, {(): 7, (4,): 5}[settings.hidden]), "center": {}},
+        )
+
+    def bears(settings: Any, unseen: Dataset, center: Any) -> float:
+        seen.append(unseen)
+        return 0.25
 
     monkeypatch.setattr("pacbound.training.learned_prior.learn_prior", watched)
+    monkeypatch.setattr("pacbound.training.choosing._borne_spread", bears)
     chosen = choose(data, 1, lambda done, total: None, QUICK)
     assert (chosen.settings.hidden, chosen.errors, chosen.examples) == ((4,), (7, 5), 40)
-    assert len(seen) == 2
+    assert chosen.settings.prior_spread == 0.25
+    assert [part.m for part in seen] == [150, 150, 40]
     for part in seen:
         assert not {row.tobytes() for row in part.digests} & {row.tobytes() for row in counted}
 
