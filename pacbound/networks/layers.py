@@ -123,7 +123,7 @@ class StochasticLayer(nn.Module):
         by_place = dict(zip(places_of(self.sizes), scales, strict=True))
         if across and center.dim() > 1:  # vectors have no maps
             each = [by_place[place] for place in cut.places]
-            return kind(center, scales[0]).across(cut, each)
+            return kind(center, 1.0).across(cut, each)
         blocks = zip(cut.parts(center), cut.places, strict=True)
         return Blocked(cut, [kind(part, by_place[place]) for part, place in blocks])
 

@@ -107,7 +107,7 @@ class Posterior(nn.Module, ABC):
     def across(self, cut: Cut, scales: Sequence[float]) -> Posterior:
         """A posterior of this family at its start, with maps that run across the blocks of a cut.
 
-        Valid when: its kind `maps_across`.
+        Valid when: its kind `maps_across`, and this one was made with scale 1.
 
         Arguments:
             scales: The initial standard deviation of every block, row by row.

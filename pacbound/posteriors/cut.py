@@ -46,16 +46,17 @@ class Cut:
         width = max(1, len(self.columns))
         return self.join([[*parts[i : i + width]] for i in range(0, len(parts), width)])
 
-    def spread(self, grid: Tensor) -> Tensor:
-        """One number for each block, repeated for all of its entries in the first two modes."""
-        rows = torch.tensor(self.rows, device=grid.device)
-        spread = grid.repeat_interleave(rows, 0)
-        if self.columns:
-            columns = torch.tensor(self.columns, device=grid.device)
-            first = spread[:, :1]
-            spread = spread.repeat_interleave(columns, 1)
-            spread = torch.cat([spread, first], 1) if self.extra else spread
-        return spread  # (rows, columns), or (rows, 1) without cuts of columns
+    def block_of_row(self) -> Tensor:
+        """The number of the block of every row."""
+        return torch.arange(len(self.rows)).repeat_interleave(torch.tensor(self.rows))
+
+    def block_of_column(self) -> Tensor:
+        """The number of the block of every column; one number if columns are not cut."""
+        if not self.columns:
+            return torch.zeros(1, dtype=torch.long)
+        sizes = torch.tensor([*self.columns, 1] if self.extra else self.columns)
+        blocks = torch.arange(len(sizes)).repeat_interleave(sizes)
+        return blocks % len(self.columns)  # the extra column belongs to the first block
 
     def split(self, tensor: Tensor, first: int = 0) -> Grid:
         """The blocks of a tensor whose first mode is this dimension."""

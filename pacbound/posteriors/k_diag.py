@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from pacbound.flows.lipschitz import Norm, T, composition
-from pacbound.posteriors.across import Across, Divisible
+from pacbound.posteriors.across import Across, Divisible, Units
 from pacbound.posteriors.base import Posterior, largest
 from pacbound.posteriors.cut import Cut, Entries
 from pacbound.posteriors.spread import local_deviation
@@ -58,7 +58,8 @@ class KDiag(Posterior):
         return [log_scale.exp() for log_scale in self.log_scales]
 
     def across(self, cut: Cut, scales: Sequence[float]) -> Posterior:
-        return Across(cut, KDiagOfBlocks(self.mean.detach(), cut, scales))
+        units = Units.of(cut, scales)
+        return Across(cut, KDiagOfBlocks(self.mean.detach(), cut, units.rest), units)
 
     def local_deviation(self, inputs: Tensor) -> Tensor:
         _, in_scale = self.scales()
@@ -89,7 +90,8 @@ class KDiagOfBlocks(KDiag, Divisible):
         self.log_blocks = nn.Parameter(grid)  # (blocks along rows, along columns)
 
     def noise(self, standard_normal: Tensor) -> Tensor:
-        scales = self._cut.spread(self.log_blocks.exp())
+        rows, columns = self._cut.block_of_row(), self._cut.block_of_column()
+        scales = self.log_blocks.exp()[rows][:, columns]
         others = [1] * (self.mean.dim() - 2)
         return super().noise(standard_normal) * scales.view(*scales.shape, *others)
 
@@ -130,8 +132,7 @@ class KDiagOfBlocks(KDiag, Divisible):
         parts = self._cut.split_columns(scaled, 1)
         lengths = torch.stack([torch.linalg.vector_norm(part, dim=1) for part in parts], 1)
         deviation = local_deviation(lengths, (2 * self.log_blocks).exp())  # (batch, blocks)
-        sizes = torch.tensor(self._cut.rows, device=inputs.device)
-        return deviation.repeat_interleave(sizes, 1)  # (batch, out)
+        return deviation[:, self._cut.block_of_row()]  # (batch, out)
 
     def mix_local(self, independent: Tensor) -> Tensor:
         return independent * self.log_scales[0].exp()

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from pacbound.flows import Triangular
 from pacbound.flows.base import Flow
 from pacbound.flows.lipschitz import Norm, T, composition
-from pacbound.posteriors.across import Across, Divisible
+from pacbound.posteriors.across import Across, Divisible, Units
 from pacbound.posteriors.base import Posterior, largest
 from pacbound.posteriors.cut import Cut, Entries
 from pacbound.posteriors.scale import scaled, variance
@@ -86,10 +86,11 @@ class KLinear(Divisible):
         return total
 
     def across(self, cut: Cut, scales: Sequence[float]) -> Posterior:
+        units = Units.of(cut, scales)
         with torch.no_grad():
-            for part, scale in zip(cut.entries, scales, strict=True):
-                part.fill(self.log_scale, math.log(scale))
-        return Across(cut, self)
+            for at, scale in zip(cut.entries, units.rest, strict=True):
+                at.fill(self.log_scale, math.log(scale))
+        return Across(cut, self, units)
 
     def part_log_det(self, at: Entries) -> Tensor:
         return at.of(self.log_scale).sum()

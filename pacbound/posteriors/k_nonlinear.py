@@ -109,11 +109,11 @@ class KNonlinear(KLinear):
         offset = self.mean - center
         return gaussian + squared_norm(offset + noise) - squared_norm(offset + linear)
 
-    def part_second_moment(self, at: Entries, center: Tensor) -> Tensor:
-        gaussian = super().part_second_moment(at, center)
+    def part_second_moment(self, at: Entries, center: Tensor, unit: Tensor) -> Tensor:
+        gaussian = super().part_second_moment(at, center, unit)
         if not self.active or self._last is None:
             return gaussian
-        linear, noise = map(at.of, self._last)
+        linear, noise = (unit * at.of(tensor) for tensor in self._last)
         offset = at.of(self.mean) - center
         return gaussian + squared_norm(offset + noise) - squared_norm(offset + linear)
 
