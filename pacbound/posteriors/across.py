@@ -140,8 +140,9 @@ class Across(Posterior):
         return torch.stack([block.second_moment(part) for block, part in pairs]).sum()
 
     def lipschitz(self, norm: Norm[T]) -> T:
-        units = [largest(each.log(), norm) for each in (self.rows, self.columns)]
-        return composition([*units, self.whole.lipschitz(norm)])
+        constants: list[T] = [self.whole.lipschitz(norm)]
+        constants += [largest(each.log(), norm) for each in (self.rows, self.columns)]
+        return composition(constants)
 
     def scales(self) -> list[Tensor]:
         return [self.rows, self.columns, *self.whole.scales()]

@@ -128,11 +128,12 @@ class KDiagOfBlocks(KDiag, Divisible):
         return [block.exp(), *(log_scale.exp() for log_scale in along)]
 
     def local_deviation(self, inputs: Tensor) -> Tensor:
-        scaled = inputs * self.log_scales[1].exp()
-        parts = self._cut.split_columns(scaled, 1)
+        _, in_scale, _ = self.scales()
+        parts = self._cut.split_columns(inputs * in_scale, 1)
         lengths = torch.stack([torch.linalg.vector_norm(part, dim=1) for part in parts], 1)
         deviation = local_deviation(lengths, (2 * self.log_blocks).exp())  # (batch, blocks)
         return deviation[:, self._cut.block_of_row()]  # (batch, out)
 
     def mix_local(self, independent: Tensor) -> Tensor:
-        return independent * self.log_scales[0].exp()
+        out_scale, *_ = self.scales()
+        return independent * out_scale
