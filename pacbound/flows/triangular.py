@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any
 
@@ -66,12 +66,22 @@ class Triangular(Flow):
     def lipschitz(self, norm: Norm[T]) -> T:
         return norm(self.matrix())
 
-    def column_squares(self) -> Tensor:
-        """Σ_i L_ij² for every column j."""
+    def column_squares(self, rows: Callable[[Tensor], Tensor] | None = None) -> Tensor:
+        """Σ_i L_ij² for every column j.
+
+        Arguments:
+            rows: Selects the rows i along the first dimension of a tensor; by default all.
+        """
         if self.size < DENSE:
-            return self.matrix().square().sum(0)
-        squares: Tensor = _ColumnSquares.apply(self.below)  # type: ignore[no-untyped-call]
-        return 1 + squares
+            matrix = self.matrix()
+            return (rows(matrix) if rows else matrix).square().sum(0)
+        below = rows(self.below) if rows else self.below
+        squares: Tensor = _ColumnSquares.apply(below)  # type: ignore[no-untyped-call]
+        if rows is None:
+            return 1 + squares
+        diagonal = torch.zeros_like(squares)
+        diagonal[rows(torch.arange(self.size, device=below.device))] = 1
+        return diagonal + squares
 
     def is_triangular(self) -> bool:
         """Whether all entries on and above the diagonal are zero."""

@@ -15,7 +15,7 @@ from pacbound.errors import ModuleError
 from pacbound.networks.blocks import Sizes
 from pacbound.networks.parts import COMPOSITES, Part
 from pacbound.networks.share import Share
-from pacbound.posteriors import Blocked, Cut, Diag, Family, Point, Posterior
+from pacbound.posteriors import Blocked, Cut, Diag, Family, Piece, Point, Posterior
 from pacbound.products import operands, product
 from pacbound.seeds import Noise
 
@@ -77,6 +77,7 @@ class StochasticLayer(nn.Module):
         scales: The standard deviation of the weights at the start, for every block.
         constants: The values of the other parameters.
         sizes: The sizes of the blocks of its units and of its inputs; by default one block.
+        across: Whether the maps of its posteriors run across blocks, not within each.
     """
 
     regular = True  # a batch may be split by the rows of the one input tensor
@@ -90,6 +91,7 @@ class StochasticLayer(nn.Module):
         scales: Sequence[float],
         constants: Mapping[str, Tensor],
         sizes: Sizes = UNCUT,
+        across: bool = False,
     ) -> None:
         super().__init__()
         self.sizes = sizes
@@ -103,15 +105,15 @@ class StochasticLayer(nn.Module):
         self.drawn: list[dict[str, Tensor]] | None = None  # the weights of each part in this pass
         self.posteriors = nn.ModuleDict(
             {
-                name: self._posterior(name, value, family, scales)
+                name: self._posterior(name, value, family, scales, across)
                 for name, value in self.pack(center).items()
             }
         )
 
     def _posterior(
-        self, name: str, center: Tensor, family: Family, scales: Sequence[float]
+        self, name: str, center: Tensor, family: Family, scales: Sequence[float], across: bool
     ) -> Posterior:
-        """The posterior of a tensor; of each block of it, if the layer has blocks."""
+        """The posterior of a tensor, cut into blocks if the layer has blocks."""
         kind = family if center.dim() > 1 or family is Point else Diag
         if self.sizes == UNCUT:
             return kind(center, scales[0])
@@ -119,19 +121,21 @@ class StochasticLayer(nn.Module):
         columns = inputs if center.dim() > 1 else ()
         cut = Cut(units or (len(center),), columns, extra=name == AFFINE)
         by_place = dict(zip(places_of(self.sizes), scales, strict=True))
-        parts = [part for row in cut.split(center) for part in row]
-        blocks = zip(parts, cut.places, strict=True)
+        if across and center.dim() > 1:  # vectors have no maps
+            each = [by_place[place] for place in cut.places]
+            return kind(center, 1.0).across(cut, each)
+        blocks = zip(cut.parts(center), cut.places, strict=True)
         return Blocked(cut, [kind(part, by_place[place]) for part, place in blocks])
 
-    def blocks(self, packed: Mapping[str, Tensor]) -> Iterator[tuple[str, Posterior, Tensor]]:
-        """Every posterior with the number of its block, if there are several, and its values."""
+    def blocks(self, packed: Mapping[str, Tensor]) -> Iterator[tuple[str, Piece, Tensor]]:
+        """Every posterior, or block of one with its number; and its values."""
         for leaf, value in packed.items():
             q = self.posterior_of(leaf)
-            if not isinstance(q, Blocked):
+            if q.cut is None:
                 yield "", q, value
                 continue
-            parts = [part for row in q.cut.split(value) for part in row]
-            for (i, j), block, part in zip(q.cut.places, q.parts(), parts, strict=True):
+            parts = q.cut.parts(value)
+            for (i, j), block, part in zip(q.cut.places, q.pieces(), parts, strict=True):
                 yield f"[{i + 1},{j + 1}]", block, part
 
     def block_names(self) -> list[str]:
@@ -145,11 +149,15 @@ class StochasticLayer(nn.Module):
         packed = {}
         for leaf in self.posteriors:
             q = self.posterior_of(leaf)
-            if isinstance(q, Blocked):
-                packed[leaf] = q.cut.join([[next(values) for _ in row] for row in q.grid()])
-            else:
-                packed[leaf] = next(values)
+            parts = [next(values) for _ in q.pieces()]
+            packed[leaf] = parts[0] if q.cut is None else q.cut.whole(parts)
         return self.unpack(packed)
+
+    def sample_blocks(self, standard_normals: Iterator[Tensor]) -> Iterator[Tensor]:
+        """One draw of the weights from noise; both are in the order of `blocks`."""
+        for leaf in self.posteriors:
+            q = self.posterior_of(leaf)
+            yield from q.sample_pieces([next(standard_normals) for _ in q.pieces()])
 
     def pack(self, parameters: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """The layer's parameters in the layout of its posteriors."""

@@ -21,7 +21,7 @@ from pacbound.networks.layers import (
 )
 from pacbound.networks.parts import first_names, parts_of
 from pacbound.networks.share import Share
-from pacbound.posteriors import Family, Posterior
+from pacbound.posteriors import Family, Piece
 from pacbound.seeds import Noise
 
 __all__ = ["StochasticNetwork"]
@@ -41,6 +41,7 @@ class StochasticNetwork(nn.Module):
             one for each block of each.
         blocks: The blocks of layers' units; see `networks/blocks.py`.
         later_scale: The scale of blocks other than the first of a layer, unless each has one.
+        across: Whether the maps of a posterior run across the blocks of its layer.
     """
 
     def __init__(
@@ -51,6 +52,7 @@ class StochasticNetwork(nn.Module):
         scales: Sequence[float],
         blocks: Blocks = (),
         later_scale: float = 1.0,
+        across: bool = False,
     ) -> None:
         super().__init__()
         self.layers: dict[str, StochasticLayer] = {}
@@ -69,7 +71,7 @@ class StochasticNetwork(nn.Module):
             own = {leaf: center[full] for leaf, full in part.own.items()}
             fixed = {leaf: center[full] for leaf, full in part.constants.items()}
             cut = sizes.get(name, UNCUT)
-            made = kind_of(part)(part.layer, own, family, each.get(name, []), fixed, cut)
+            made = kind_of(part)(part.layer, own, family, each.get(name, []), fixed, cut, across)
             made.borrow({leaf: owners[full] for leaf, full in part.borrowed.items()})
             owners |= {full: (made, leaf) for leaf, full in part.own.items()}
             self.layers[name] = made
@@ -135,8 +137,8 @@ class StochasticNetwork(nn.Module):
                 hook.remove()
         return shapes
 
-    def posteriors(self, center: Mapping[str, Tensor]) -> Iterator[tuple[str, Posterior, Tensor]]:
-        """Every posterior, with the name of its layer and block and its part of the centre."""
+    def posteriors(self, center: Mapping[str, Tensor]) -> Iterator[tuple[str, Piece, Tensor]]:
+        """Every posterior or block of one, with its name and its part of the centre."""
         for name, layer in self.layers.items():
             part = {leaf: center[f"{name}.{leaf}"] for leaf in layer.leaves}
             for block, q, value in layer.blocks(layer.pack(part)):
@@ -149,6 +151,11 @@ class StochasticNetwork(nn.Module):
             for name, layer in self.layers.items()
             for leaf, value in layer.draw(source).items()
         }
+
+    def sample_blocks(self, standard_normals: Sequence[Tensor]) -> list[Tensor]:
+        """One draw of all weights from noise; both are in the order of `posteriors`."""
+        rest = iter(standard_normals)
+        return [value for layer in self.layers.values() for value in layer.sample_blocks(rest)]
 
     def weights_from(self, values: Sequence[Tensor]) -> dict[str, Tensor]:
         """A state dict of the plain module, from values in the order of `posteriors`."""

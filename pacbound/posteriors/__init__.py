@@ -15,9 +15,11 @@ from pacbound.posteriors.registry import (
 )
 
 if TYPE_CHECKING:
+    from pacbound.posteriors.across import Across as Across
+    from pacbound.posteriors.base import Piece as Piece
     from pacbound.posteriors.base import Posterior as Posterior
     from pacbound.posteriors.blocked import Blocked as Blocked
-    from pacbound.posteriors.blocked import Cut as Cut
+    from pacbound.posteriors.cut import Cut as Cut
     from pacbound.posteriors.diag import Diag as Diag
     from pacbound.posteriors.k_diag import KDiag as KDiag
     from pacbound.posteriors.k_linear import KLinear as KLinear
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "POSTERIORS",
+    "Across",
     "Blocked",
     "Cut",
     "Diag",
@@ -33,6 +36,7 @@ __all__ = [
     "KDiag",
     "KLinear",
     "KNonlinear",
+    "Piece",
     "Point",
     "Posterior",
     "PosteriorKind",
@@ -43,12 +47,14 @@ __all__ = [
 
 # The module of each class, imported on first use: settings are read without torch.
 _PLACES = {
+    "Across": "across",
     "Blocked": "blocked",
-    "Cut": "blocked",
+    "Cut": "cut",
     "Diag": "diag",
     "KDiag": "k_diag",
     "KLinear": "k_linear",
     "KNonlinear": "k_nonlinear",
+    "Piece": "base",
     "Point": "point",
     "Posterior": "base",
 }

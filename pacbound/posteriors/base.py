@@ -5,14 +5,38 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 import torch
 from torch import Tensor, nn
 
 from pacbound.flows.lipschitz import Norm, T
+from pacbound.posteriors.cut import Cut
 
-__all__ = ["Posterior", "largest"]
+__all__ = ["Piece", "Posterior", "largest"]
+
+
+class Piece(Protocol):
+    """What the KL to a prior with one variance asks of a posterior, or of a block of it.
+
+    A block of a posterior is not drawn alone: its values may depend on the noise of other blocks.
+    """
+
+    @property
+    def shape(self) -> torch.Size: ...
+    @property
+    def mean(self) -> Tensor: ...
+    @property
+    def dimensions(self) -> int: ...
+    @property
+    def normals(self) -> int: ...
+    @property
+    def is_gaussian(self) -> bool: ...
+    def log_det(self) -> Tensor: ...
+    def trace(self) -> Tensor: ...
+    def second_moment(self, center: Tensor) -> Tensor: ...
+    def lipschitz(self, norm: Norm[T]) -> T: ...
+    def scales(self) -> list[Tensor]: ...
 
 
 class Posterior(nn.Module, ABC):
@@ -23,6 +47,7 @@ class Posterior(nn.Module, ABC):
     """
 
     mean: nn.Parameter
+    cut: Cut | None = None  # where the tensor is cut into blocks, if it is
 
     def __init__(self, center: Tensor) -> None:
         super().__init__()
@@ -49,6 +74,11 @@ class Posterior(nn.Module, ABC):
         return self.mean.numel()
 
     @property
+    def normals(self) -> int:
+        """The number of standard normals that W is a function of."""
+        return self.mean.numel()
+
+    @property
     def is_gaussian(self) -> bool:
         """Whether W is normal. Its second moment is then exact and its noise local."""
         return True
@@ -64,6 +94,25 @@ class Posterior(nn.Module, ABC):
     def sample(self, standard_normal: Tensor) -> Tensor:
         """W for one draw of E, or for several."""
         return self.mean + self.noise(standard_normal)
+
+    def pieces(self) -> list[Piece]:
+        """The blocks, each with a prior variance of its own; an uncut posterior is its only one."""
+        return [self]
+
+    def sample_pieces(self, standard_normals: Sequence[Tensor]) -> list[Tensor]:
+        """W for one draw of E; both are given by block, in the order of `pieces`."""
+        (standard_normal,) = standard_normals
+        return [self.sample(standard_normal)]
+
+    def across(self, cut: Cut, scales: Sequence[float]) -> Posterior:
+        """A posterior of this family at its start, with maps that run across the blocks of a cut.
+
+        Valid when: its kind `maps_across`, and this one was made with scale 1.
+
+        Arguments:
+            scales: The initial standard deviation of every block, row by row.
+        """
+        raise NotImplementedError
 
     @abstractmethod
     def log_det(self) -> Tensor:

@@ -3,63 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 
 from pacbound.flows.lipschitz import Norm, T
-from pacbound.posteriors.base import Posterior
+from pacbound.posteriors.base import Piece, Posterior
+from pacbound.posteriors.cut import Cut
 
-__all__ = ["Blocked", "Cut"]
-
-Grid = list[list[Tensor]]  # blocks by row and column
-
-
-@dataclass(frozen=True)
-class Cut:
-    """Where a tensor is cut: along its first mode, and along its second.
-
-    Arguments:
-        rows: The sizes of the blocks along the first mode.
-        columns: Those along the second mode; empty for a tensor of one mode.
-        extra: Whether there is one more column at the end, a bias. It belongs to the first blocks.
-    """
-
-    rows: tuple[int, ...]
-    columns: tuple[int, ...] = ()
-    extra: bool = False
-
-    @property
-    def places(self) -> list[tuple[int, int]]:
-        """The blocks, row by row."""
-        return [(i, j) for i in range(len(self.rows)) for j in range(max(1, len(self.columns)))]
-
-    def split(self, tensor: Tensor, first: int = 0) -> Grid:
-        """The blocks of a tensor whose first mode is this dimension."""
-        return [
-            self.split_columns(row, first + 1)
-            for row in torch.split(tensor, list(self.rows), first)
-        ]
-
-    def split_columns(self, tensor: Tensor, mode: int) -> list[Tensor]:
-        """The parts of a tensor along the dimension of the columns."""
-        if not self.columns:
-            return [tensor]
-        if not self.extra:
-            return list(torch.split(tensor, list(self.columns), mode))
-        *parts, bias = torch.split(tensor, [*self.columns, 1], mode)
-        return [torch.cat([parts[0], bias], mode), *parts[1:]]
-
-    def join(self, grid: Grid, first: int = 0) -> Tensor:
-        """The inverse of `split`."""
-        return torch.cat([self._joined_columns(row, first + 1) for row in grid], first)
-
-    def _joined_columns(self, row: list[Tensor], mode: int) -> Tensor:
-        if not self.extra or not self.columns:
-            return row[0] if len(row) == 1 else torch.cat(row, mode)
-        start, bias = torch.split(row[0], [self.columns[0], 1], mode)
-        return torch.cat([start, *row[1:], bias], mode)
+__all__ = ["Blocked"]
 
 
 class Blocked(Posterior):
@@ -72,7 +24,7 @@ class Blocked(Posterior):
 
     def __init__(self, cut: Cut, blocks: Sequence[Posterior]) -> None:
         nn.Module.__init__(self)
-        self.cut = cut
+        self.cut: Cut = cut
         self.blocks = nn.ModuleList(blocks)
         self._shape = self.mean.shape
 
@@ -85,6 +37,13 @@ class Blocked(Posterior):
         for block in self.blocks:
             assert isinstance(block, Posterior)
             yield block
+
+    def pieces(self) -> list[Piece]:
+        return [*self.parts()]
+
+    def sample_pieces(self, standard_normals: Sequence[Tensor]) -> list[Tensor]:
+        pairs = zip(self.parts(), standard_normals, strict=True)
+        return [q.sample(noise) for q, noise in pairs]
 
     def grid(self) -> list[list[Posterior]]:
         """The posteriors by row and column."""
@@ -124,8 +83,8 @@ class Blocked(Posterior):
         return torch.stack([q.trace() for q in self.parts()]).sum()
 
     def second_moment(self, center: Tensor) -> Tensor:
-        parts = [part for row in self.cut.split(center) for part in row]
-        moments = [q.second_moment(part) for q, part in zip(self.parts(), parts, strict=True)]
+        pairs = zip(self.parts(), self.cut.parts(center), strict=True)
+        moments = [q.second_moment(part) for q, part in pairs]
         return torch.stack(moments).sum()
 
     def lipschitz(self, norm: Norm[T]) -> T:

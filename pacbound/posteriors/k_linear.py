@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import reduce
+from functools import partial, reduce
 from typing import Any
 
 import torch
@@ -13,7 +13,9 @@ from torch import Tensor, nn
 from pacbound.flows import Triangular
 from pacbound.flows.base import Flow
 from pacbound.flows.lipschitz import Norm, T, composition
+from pacbound.posteriors.across import Across, Divisible, Units
 from pacbound.posteriors.base import Posterior, largest
+from pacbound.posteriors.cut import Cut, Entries
 from pacbound.posteriors.scale import scaled, variance
 from pacbound.posteriors.spread import local_deviation
 from pacbound.products import full_precision
@@ -23,7 +25,7 @@ __all__ = ["KLinear", "along_mode"]
 ROWS = 32  # coordinates: shorter fibres are not worth moving into rows
 
 
-class KLinear(Posterior):
+class KLinear(Divisible):
     """W = M + A (S∘E) Bᵀ with A and B lower triangular, ones on their diagonals.
 
     The unit triangular factors preserve volume, so log|det| = Σ log S. With zeros below the
@@ -82,6 +84,32 @@ class KLinear(Posterior):
         squares = variance(self.log_scale).reshape(len(first), -1)
         total: Tensor = first @ (squares @ reduce(torch.kron, others, one))
         return total
+
+    def across(self, cut: Cut, scales: Sequence[float]) -> Posterior:
+        units = Units.of(cut, scales)
+        with torch.no_grad():
+            for at, scale in zip(cut.entries, units.rest, strict=True):
+                at.fill(self.log_scale, math.log(scale))
+        return Across(cut, self, units)
+
+    def part_log_det(self, at: Entries) -> Tensor:
+        return at.of(self.log_scale).sum()
+
+    def part_trace(self, at: Entries) -> Tensor:
+        # The sum of the entries of A² S² (B²)ᵀ in the block, by one vector per mode: the squares of
+        # a map are summed over the block's rows alone. Those of the first mode read no later rows.
+        order, reach = self.mean.dim(), at.reach
+        one = torch.ones_like(self.mean.flatten()[:1])
+        first, *others = [
+            triangle.column_squares(partial(at.along, mode)) if triangle else one
+            for mode, triangle in ((mode, self.triangle(mode)) for mode in range(order))
+        ]
+        squares = variance(self.log_scale[:reach]).reshape(reach, -1)
+        total: Tensor = first[:reach] @ (squares @ reduce(torch.kron, others, one))
+        return total
+
+    def part_scales(self, at: Entries) -> list[Tensor]:
+        return [at.of(self.log_scale).exp()]
 
     def scales(self) -> list[Tensor]:
         return [self.log_scale.exp()]

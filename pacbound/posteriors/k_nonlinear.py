@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from pacbound.flows import Chain, build
 from pacbound.flows.lipschitz import Norm, T, composition
 from pacbound.posteriors.base import squared_norm
+from pacbound.posteriors.cut import Entries
 from pacbound.posteriors.k_linear import KLinear, along_mode
 
 __all__ = ["KNonlinear"]
@@ -106,6 +107,14 @@ class KNonlinear(KLinear):
             return gaussian
         linear, noise = self._last
         offset = self.mean - center
+        return gaussian + squared_norm(offset + noise) - squared_norm(offset + linear)
+
+    def part_second_moment(self, at: Entries, center: Tensor, unit: Tensor) -> Tensor:
+        gaussian = super().part_second_moment(at, center, unit)
+        if not self.active or self._last is None:
+            return gaussian
+        linear, noise = (unit * at.of(tensor) for tensor in self._last)
+        offset = at.of(self.mean) - center
         return gaussian + squared_norm(offset + noise) - squared_norm(offset + linear)
 
     def lipschitz(self, norm: Norm[T]) -> T:

@@ -34,6 +34,7 @@ class PosteriorKind:
         starts_linear: Whether training has a first phase with a Gaussian law
             (`linear_epochs`), and a last phase with its own learning rate.
         dense_modes: Whether it needs a square matrix for every mode of a tensor.
+        maps_across: Whether its maps can run across blocks that have prior variances of their own.
     """
 
     name: str
@@ -42,6 +43,7 @@ class PosteriorKind:
     has_exact_kl: bool = True
     starts_linear: bool = False
     dense_modes: bool = False
+    maps_across: bool = False
 
     @property
     def posterior(self) -> type[Posterior]:
@@ -75,8 +77,12 @@ def posterior_named(name: str, **options: Any) -> Family:
 
 register(PosteriorKind("point", "pacbound.posteriors.point:Point", has_noise=False))
 register(PosteriorKind("diag", "pacbound.posteriors.diag:Diag"))
-register(PosteriorKind("k-diag", "pacbound.posteriors.k_diag:KDiag"))
-register(PosteriorKind("k-linear", "pacbound.posteriors.k_linear:KLinear", dense_modes=True))
+register(PosteriorKind("k-diag", "pacbound.posteriors.k_diag:KDiag", maps_across=True))
+register(
+    PosteriorKind(
+        "k-linear", "pacbound.posteriors.k_linear:KLinear", dense_modes=True, maps_across=True
+    )
+)
 register(
     PosteriorKind(
         "k-nonlinear",
@@ -84,5 +90,6 @@ register(
         has_exact_kl=False,
         starts_linear=True,
         dense_modes=True,
+        maps_across=True,
     )
 )

@@ -46,15 +46,12 @@ def draw_network(
     """
     precise = copy.deepcopy(network).double()
     source = Noise(derive("drawn weights", seed))
-    noises, values = [], []
-    for _, q, _ in precise.posteriors(center):
-        noises.append(source.normal(*q.shape, dtype=torch.float64))
-        values.append(q.sample(noises[-1]))
+    posteriors = list(precise.posteriors(center))
+    noises = [source.normal(*q.shape, dtype=torch.float64) for _, q, _ in posteriors]
+    values = precise.sample_blocks(noises)
     squares = {
         q: (float((value - part.double()).square().sum()), float(noise.square().sum()))
-        for (_, q, part), value, noise in zip(
-            precise.posteriors(center), values, noises, strict=True
-        )
+        for (_, q, part), value, noise in zip(posteriors, values, noises, strict=True)
     }
     groups = []
     for layers, members in grouped(precise, center, grouping):

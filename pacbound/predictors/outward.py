@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from torch import Tensor
 
 from pacbound.networks.stochastic import StochasticNetwork
-from pacbound.posteriors import Posterior
+from pacbound.posteriors import Piece
 
 __all__ = ["grouped", "log_det_below", "rounding", "sum_above", "sum_below"]
 
@@ -17,7 +17,7 @@ SMALLEST = math.ulp(0.0)  # 2⁻¹⁰⁷⁴
 
 def grouped(
     network: StochasticNetwork, center: Mapping[str, Tensor], grouping: str
-) -> list[tuple[tuple[str, ...], list[tuple[Posterior, Tensor]]]]:
+) -> list[tuple[tuple[str, ...], list[tuple[Piece, Tensor]]]]:
     """The layers of every group, with their posteriors and centres in float64."""
     posteriors = list(network.posteriors(center))
     return [
@@ -63,7 +63,7 @@ def sum_below(total: float, terms: int) -> float:
     return max(math.nextafter(quotient - terms * SMALLEST, -math.inf), 0.0)
 
 
-def log_det_below(members: list[tuple[Posterior, Tensor]]) -> float:
+def log_det_below(members: list[tuple[Piece, Tensor]]) -> float:
     """log|det| minus the rounding error of its sum, whose terms may have both signs."""
     total = error = 0.0
     for q, _ in members:

@@ -131,6 +131,7 @@ class Settings:
     blocks: tuple[tuple[int, ...], ...] = ()  # the position of a layer, then the sizes
     later_bias: float = 0.0  # the bias of units in the second and later blocks
     later_scale: float = 0.01  # the scale at which their posterior starts
+    block_maps: str = "per-block"  # a posterior for each block, or one with maps across blocks
     # a prior from elsewhere, declared to be free of the counted examples
     origin: str = ""  # where it comes from; empty for other priors
     prior_weights: str = ""  # its file
@@ -175,6 +176,15 @@ class Settings:
             )
         if self.blocks and self.variance_groups != "layer":
             raise SettingError("setting blocks needs variance_groups layer: each has a variance")
+        if self.block_maps == "across":
+            names = [name for name, kind in POSTERIORS.items() if kind.maps_across]
+            if not self.blocks:
+                raise SettingError("setting block_maps across needs blocks")
+            if not posterior.maps_across:
+                raise SettingError(
+                    f"setting block_maps across needs maps that run across blocks: "
+                    f"posterior {_or(*names)}, not {posterior.name}"
+                )
         if self.earlier_epochs and self.earlier_epochs >= self.epochs:
             raise SettingError("setting earlier_epochs must be below epochs, which includes them")
         if self.objective == "elbo" and self.prior_fraction:
@@ -324,6 +334,7 @@ _RULES: dict[str, tuple[Callable[[Any], bool], str | Callable[[], str]]] = {
     ),
     "later_bias": (_between(-100, 100), "a number, such as -4"),
     "later_scale": (_between(1e-6, 10), "a positive number"),
+    "block_maps": (_one_of("per-block", "across"), "per-block or across"),
     "origin": (
         _origin,
         f"a printable text of at most {LONGEST_ORIGIN} characters, without “ and ”",

@@ -248,8 +248,9 @@ def _ensure_sizes(checkpoint: Checkpoint, module: nn.Module | None = None) -> No
         if not value.requires_grad:
             continue  # constants of the prior
         is_vector = value.dim() < 2 and kind.has_noise  # its entries are independent
-        # Blocks need fewer numbers for the maps along their modes.
-        posterior = Diag if is_vector or settings.blocks else kind.posterior
+        # Maps within blocks need fewer numbers than maps of the whole tensor.
+        within_blocks = settings.blocks and settings.block_maps == "per-block"
+        posterior = Diag if is_vector or within_blocks else kind.posterior
         needed += posterior.least_numbers(value.shape, **flow)
     if needed > most:
         raise absurd

@@ -75,7 +75,10 @@ def build(
     scales = settings.initial_scale
     if variances is not None:
         scales = tuple(math.sqrt(variance) for variance in variances)
-    network = StochasticNetwork(plain, mean, family, scales, settings.blocks, settings.later_scale)
+    across = settings.block_maps == "across"
+    network = StochasticNetwork(
+        plain, mean, family, scales, settings.blocks, settings.later_scale, across
+    )
     groups = network.variance_groups(settings.variance_groups)
     if variances is not None and len(variances) != len(groups):
         raise CheckpointError("the prior must have one variance for each variance group")

@@ -66,9 +66,11 @@ class RewardNetwork:
         self.optimizer = Adam(len(self.parameters.values))
         variances = _prior_variances(settings, size)
         self.noise = settings.noise
+        layers = self.network.layers.values()
+        posteriors = [layer.posterior_of(name) for layer in layers for name in layer.posteriors]
         self.hidden, self.output = (
             layer_of(q, self.parameters, settings.batch, variance, settings.weight_draws)
-            for (_, q, _), variance in zip(self.network.posteriors(start), variances, strict=True)
+            for q, variance in zip(posteriors, variances, strict=True)
         )
         batch = settings.batch
         self._eye = np.eye(arms, dtype=np.float32)
