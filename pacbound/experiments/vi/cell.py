@@ -83,8 +83,8 @@ class ViCell(TrainedCell):
     def probe_last(self, some: Dataset, path: Path, threads: int) -> float:
         """The duration of all predictions in seconds, from two networks and a few examples."""
         from pacbound.data import load
-        from pacbound.experiments.vi.probing import probe_passes
-        from pacbound.predict import Predictor, examples_of
+        from pacbound.experiments.vi.effort import predictions
+        from pacbound.predict import Predictor
 
         predictor = Predictor.of(path, some)
         few, seconds = min(100, some.m), []
@@ -94,10 +94,8 @@ class ViCell(TrainedCell):
             seconds.append((time.monotonic() - start) / 2)
         _, draw, both = seconds
         each = max(both - draw, 0.0) / few  # one example through one network
-        whole = load(self.settings.data)
-        test = (len(examples_of(whole).labels), self.samples)
-        passes = [test, *probe_passes(whole)]
-        return sum(networks * (draw + n * each) for n, networks in passes)
+        asked = predictions(load(self.settings.data), self.samples)
+        return sum(networks * (draw + n * each) for n, networks in asked)
 
     # From the files -------------------------------------------------------------------------
 

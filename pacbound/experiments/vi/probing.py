@@ -13,9 +13,8 @@ from pacbound.predict.examples import Examples, examples_of
 from pacbound.predict.predictor import Prediction, Predictor
 from pacbound.predictors.chunks import Report, silent
 
-__all__ = ["other_examples", "probe_passes", "save_probes"]
+__all__ = ["other_examples", "save_probes"]
 
-KNOWN = ("mnist", "cifar-5", "cifar-10")  # data for which there are other images
 FEW = 2000  # corrupted test examples, and out-of-distribution examples
 SAMPLES = 10  # the number of networks averaged for these
 
@@ -26,7 +25,7 @@ def other_examples(data: Dataset) -> Examples | None:
     The other five classes for CIFAR-5. Fashion-MNIST for digits; for CIFAR-10 with a black frame
     and three equal colours.
     """
-    if data.name not in KNOWN:
+    if data.name not in ("mnist", "cifar-5", "cifar-10"):
         return None
     if data.name == "cifar-5":
         whole = examples_of(load("cifar-10"))
@@ -38,13 +37,6 @@ def other_examples(data: Dataset) -> Examples | None:
     framed = np.pad(clothes.inputs, ((0, 0), (2, 2), (2, 2)))
     coloured = np.repeat(framed[:, None], 3, axis=1)  # (n, 3, 32, 32)
     return Examples(coloured, clothes.labels, clothes.data, clothes.split)
-
-
-def probe_passes(data: Dataset) -> list[tuple[int, int]]:
-    """The examples and the networks of every prediction that `save_probes` makes."""
-    few = min(FEW, len(examples_of(data).labels))
-    corruptions = len(CORRUPTIONS) * len(STRENGTHS) if len(data.input_shape) > 1 else 0
-    return [(FEW, SAMPLES)] * (data.name in KNOWN) + [(few, SAMPLES)] * corruptions
 
 
 def save_probes(
