@@ -89,9 +89,7 @@ def table(
 
 def _headless(names: Iterable[str]) -> str:
     """A remark if the first row seems to hold numbers instead of names."""
-    return (
-        "" if not any(map(_is_number, names)) else "; the first row must hold the columns' names"
-    )
+    return "" if not any(map(_is_number, names)) else "; the first row must hold the columns' names"
 
 
 def _is_number(text: str) -> bool:

@@ -87,7 +87,7 @@ def test_many_classes_are_not_all_in_the_name(tmp_path: Path) -> None:
         ("1,2\n3,4\n", "y", "unknown column 'y'.*first row must hold the columns' names"),
         ("x;y\n1,5;a\n2,5;b\n", "y", r"decimal comma \('1,5'\)"),
         ("x,y\n1,a\n\n2,b\n", "y", "row 3: the line is blank"),
-        ("x,y\n" + "".join(f"{i},{i}.5\n" for i in range(30)), "y", "30 different values in 30 rows"),
+        ("x,y\n" + "".join(f"{i},{i}.5\n" for i in range(30)), "y", "30 different values in 30"),
         ("x,y\n1,a\n2\n", "y", "row 3: 1 cells under a header of 2"),
         ("x,y\n1,a\n2,b,3\n", "y", "row 3: 3 cells"),
         ("x,x,y\n1,2,a\n", "y", "two columns are named 'x'"),
