@@ -19,9 +19,9 @@ install: $(INSTALLED)  ## the environment, with pacbound and the tools of develo
 
 demo: $(INSTALLED)  ## a first certificate on MNIST, from nothing, in a few minutes
 	$(BIN)/pacbound data get mnist
-	$(BIN)/pacbound train mlp-600 --epochs 8 -o $(RUN).pt --force
-	$(BIN)/pacbound certify $(RUN).pt --delta 0.035 --max-risk 0.25 -o $(RUN).json
-	$(BIN)/pacbound verify $(RUN).json --max-risk 0.25 --checkpoint $(RUN).pt
+	$(BIN)/pacbound train mlp-30 --epochs 20 -o $(RUN).pt --force
+	$(BIN)/pacbound certify $(RUN).pt --delta 0.035 --max-risk 0.14 -o $(RUN).json
+	$(BIN)/pacbound verify $(RUN).json --max-risk 0.14 --checkpoint $(RUN).pt
 	@echo "checkpoint, log and certificate: $(RUN).pt $(RUN).log.jsonl $(RUN).json"
 	@echo "the command itself: source $(BIN)/activate, or $(CURDIR)/$(BIN)/pacbound"
 

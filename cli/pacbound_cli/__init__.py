@@ -42,7 +42,7 @@ def cli(debug: bool) -> None:
 
     \b
     A first certificate:
-      pacbound train mlp-600 -o mlp.pt
+      pacbound train mlp-30 -o mlp.pt
       pacbound certify mlp.pt --delta 0.035
       pacbound verify certificates/*.json
     """

@@ -11,7 +11,16 @@ from pacbound_cli.options import json_option
 __all__ = ["recipes"]
 
 
-@click.group(invoke_without_command=True)
+class _OrName(click.Group):
+    """`pacbound recipes NAME` is short for `pacbound recipes show NAME`."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        return super().resolve_command(ctx, args if args[0] in self.commands else ["show", *args])
+
+
+@click.group(cls=_OrName, invoke_without_command=True)
 @json_option
 @click.pass_context
 def recipes(context: click.Context, as_json: bool) -> None:
@@ -24,14 +33,15 @@ def recipes(context: click.Context, as_json: bool) -> None:
     """
     if context.invoked_subcommand is not None:
         return
-    from pacbound.recipes import recipe_names, recipe_text
+    from pacbound.recipes import recipe_about, recipe_names
 
-    about = {name: recipe_text(name).partition("\n")[0].lstrip("# ") for name in recipe_names()}
+    about = {name: f"{recipe_about(name)}." for name in recipe_names()}
     if as_json:
         click.echo(json.dumps(about))
     else:
         for name, text in about.items():
             click.echo(f"{name:{max(map(len, about))}s}  {text}")
+        click.echo("\nSettings of one: pacbound recipes NAME", err=True)
 
 
 @recipes.command()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
-from pacbound.printable import printable_json
+from pacbound.printable import printable, printable_json
 
 if TYPE_CHECKING:
     from pacbound.certificate.checker import Verdict
@@ -81,7 +81,7 @@ def verify(
       pacbound verify certificates/mlp-600.json --max-class-risk 0.4
       pacbound verify certificates --policy policy.yaml
     """
-    from pacbound.certificate.gathering import in_folders
+    from pacbound.certificate.gathering import in_folders, others_in_folders
     from pacbound.verification import check_demands
 
     if partial and not policy:
@@ -90,6 +90,8 @@ def verify(
         path: check_demands(path, max_risk, max_class_risk, checkpoint)
         for path in in_folders(certificates)
     }
+    for path in sorted(others_in_folders(certificates)):
+        click.echo(f"skipped {printable(path)}: not a certificate", err=True)
     if policy:
         _verify_by_policy(verdicts, policy, partial, as_json)
     if as_json:

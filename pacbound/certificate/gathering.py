@@ -11,7 +11,7 @@ from pathlib import Path
 from pacbound.certificate.checker import MAX_BYTES
 from pacbound.errors import CertificateError
 
-__all__ = ["Gathered", "gather", "in_folders"]
+__all__ = ["Gathered", "gather", "in_folders", "others_in_folders"]
 
 MARK = b"pacbound-certificate/"
 
@@ -68,6 +68,12 @@ def in_folders(paths: Sequence[str]) -> list[str]:
             certificates = gather([folder]).certificates.values()
         found += map(str, certificates)
     return list(dict.fromkeys(found))
+
+
+def others_in_folders(paths: Sequence[str]) -> list[str]:
+    """The JSON files in folders that are not certificates, which `in_folders` leaves out."""
+    folders = [folder for folder in map(Path, paths) if folder.is_dir()]
+    return [str(path) for folder in folders for path in _told_apart(_json_files(folder))[1]]
 
 
 def _json_files(folder: Path) -> Iterator[Path]:

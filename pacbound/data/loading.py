@@ -41,8 +41,8 @@ def load(
             return replace(read, origin=name_or_path)
         if "/" in name_or_path or os.sep in name_or_path or path.suffix:
             raise DataError(
-                f"no file {name_or_path}; give an .npz, .csv or .parquet file or one of: "
-                f"{', '.join(catalogue())}"
+                f"no file {name_or_path}; give an .npz, .csv or .parquet file, or one of the names "
+                "that `pacbound data list` shows"
             )
     entry = find(name_or_path)
     return replace(entry.assemble(obtain(entry, progress).contents), origin=name_or_path)

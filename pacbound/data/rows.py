@@ -104,7 +104,8 @@ def _match(columns: Columns, kind: Kind, where: str) -> None:
     known = [*kind.columns, kind.label]
     for name in columns:
         if name not in known:
-            raise DataError(f"{where}: {unknown_name('column', name, known)}")
+            wrong = unknown_name("column", name, known)
+            raise DataError(f"{where}: {wrong}; remove columns that the network does not know")
 
 
 def _numbers(texts: Sequence[str], kind: Kind, where: str, first_row: int) -> NDArray[np.int64]:

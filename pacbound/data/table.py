@@ -7,7 +7,8 @@ not be valid. So nothing is computed here, and text is refused.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,8 +31,10 @@ Cell = str | float | bool | None
 Columns = Mapping[str, Sequence[Cell]]
 
 _MISSING = ("", "na", "n/a", "nan", "null", "none", "?")
+_DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
 _TRUTH = {"true": 1.0, "false": 0.0}
 _SHOWN = 10  # classes shown in the name of the data
+_FEW_CLASSES = 20  # more classes than this, and than half of the rows, are not classes
 
 
 def table(
@@ -53,7 +56,7 @@ def table(
         way = by_caller("--label", "label=…")
         raise DataError(f"{where} is a table: name the column of the classes with {way}")
     if label not in columns:
-        raise DataError(f"{where}: {unknown_name('column', label, columns)}")
+        raise DataError(f"{where}: {unknown_name('column', label, columns)}{_headless(columns)}")
     if len(columns) < 2:
         raise DataError(f"{where} has only the column '{label}'; separate columns by commas")
     if not len(columns[label]):
@@ -64,6 +67,11 @@ def table(
     names = ordered_names(set(texts))
     if len(names) < 2:
         raise DataError(f"{where}: column '{label}' holds the single class {names[0]}; give two")
+    if len(names) > max(_FEW_CLASSES, len(texts) // 2):
+        raise DataError(
+            f"{where}: column '{label}' holds {len(names)} different values in {len(texts)} rows; "
+            "it must hold classes: to predict a quantity, divide it into ranges beforehand"
+        )
     numbers = {text: number for number, text in enumerate(names)}
     labels = np.array([numbers[text] for text in texts], np.int64)
     shown = names if len(names) <= _SHOWN else [*names[: _SHOWN - 1], "…", names[-1]]
@@ -77,6 +85,19 @@ def table(
         class_names=tuple(names),
         columns=tuple(used),
     )
+
+
+def _headless(names: Iterable[str]) -> str:
+    """A remark if the first row seems to hold numbers instead of names."""
+    return "" if not any(map(_is_number, names)) else "; the first row must hold the columns' names"
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def inputs_of(
@@ -109,6 +130,10 @@ def number_of(cell: Cell, where: str, column: str) -> float:
         try:
             number = float(text.replace("_", "x"))  # only Python accepts 1_000
         except ValueError:
+            if _DECIMAL_COMMA.fullmatch(text):
+                raise DataError(
+                    f"{where}: column '{column}' has a decimal comma ('{text[:30]}'); write a point"
+                ) from None
             raise DataError(
                 f"{where}: column '{column}' holds text ('{text[:30]}'); codes for its values must "
                 "not be computed from the data: write numbers, or remove the column"

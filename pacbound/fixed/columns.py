@@ -12,7 +12,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from pacbound.data.csv_file import TIMES
+from pacbound.data.csv_file import TIMES, separator, unreadable
 from pacbound.data.npz import read_arrays
 from pacbound.errors import DataError, FileError, PacboundError, SettingError
 from pacbound.memory import ensure_memory
@@ -37,12 +37,12 @@ def read_columns(path: Path) -> tuple[Columns, int]:
     except PacboundError:
         raise
     except (OSError, ValueError, csv.Error, RecursionError) as error:
-        raise FileError(f"cannot read {path}: {str(error)[:200]}") from error
+        raise FileError(f"cannot read {path}: {unreadable(error)}") from error
 
 
 def _csv(path: Path) -> tuple[Columns, int]:
     with path.open(encoding="utf-8-sig", newline="") as stream:
-        reader = csv.reader(stream, strict=True)
+        reader = csv.reader(stream, strict=True, delimiter=separator(stream))
         header = [name.strip() for name in next(reader, [])]
         rows = [row for row in reader if row]
     if not header or not rows:

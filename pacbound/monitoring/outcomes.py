@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pacbound.certificate.format import Certificate
+from pacbound.data.csv_file import separator, unreadable
 from pacbound.errors import DataError, FileError
 from pacbound.monitoring.classes import class_reader, whole
 from pacbound.monitoring.sequential import MOST_OUTCOMES, SCALE
@@ -195,14 +196,14 @@ def _read_file(path: Path, readers: Mapping[str, Callable[[str], int]]) -> Outco
         raise FileError(f"cannot read {path}: it is not a regular file")
     try:
         with path.open(encoding="utf-8-sig", newline="") as stream:
-            rows = csv.reader(stream, strict=True)
+            rows = csv.reader(stream, strict=True, delimiter=separator(stream))
             header = [name.strip() for name in next(rows, [])]
             if not header:
                 raise DataError(f"{path} is empty; give a header and rows")
             used = _used(header, readers, str(path))
             blocks = list(_blocks(_trimmed(rows), header, used, readers, path))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise FileError(f"cannot read {path} as .csv: {error}") from error
+        raise FileError(f"cannot read {path} as .csv: {unreadable(error)}") from error
     columns = [np.concatenate([block[i] for block in blocks]) for i in range(len(used))]
     return Outcomes(dict(zip(used, columns, strict=True)), str(path))
 

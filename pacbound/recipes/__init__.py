@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import cache
@@ -22,6 +23,7 @@ __all__ = [
     "listed_candidates",
     "parse_override",
     "recipe",
+    "recipe_about",
     "recipe_names",
     "recipe_text",
 ]
@@ -44,6 +46,13 @@ def recipe_text(name: str) -> str:
     if name not in recipe_names():
         raise unknown_name("recipe", name, recipe_names())
     return (files("pacbound.recipes") / f"{name}.yaml").read_text(encoding="utf-8")
+
+
+def recipe_about(name: str) -> str:
+    """The first sentence of a recipe's comment, which may span several lines."""
+    lines = recipe_text(name).splitlines()
+    comment = itertools.takewhile(lambda line: line.startswith("#"), lines)
+    return " ".join(line.lstrip("# ") for line in comment).partition(". ")[0].removesuffix(".")
 
 
 def recipe(name: str, overrides: Mapping[str, Any] | None = None) -> Settings:

@@ -280,6 +280,13 @@ def test_json_output(trained: Path, tiny_file: Path, tmp_path: Path) -> None:
     assert json.loads(run(*small, "--json").stdout)["epoch"] == 1
     assert json.loads(run("recipes", "--json").stdout)["mlp-600"]
     assert json.loads(run("recipes", "show", "mlp-600", "--json").stdout)["hidden"] == [600]
+    assert json.loads(run("recipes", "mlp-600", "--json").stdout)["hidden"] == [600]
+
+
+def test_recipes_are_described_in_whole_sentences() -> None:
+    lines = run("recipes").stdout.splitlines()
+    assert len(lines) > 10 and all(line.endswith(".") or not line for line in lines)
+    refused(run("recipes", "mlp-60"), "did you mean 'mlp-600'")
 
 
 def test_an_existing_checkpoint_is_not_lost(trained: Path, tiny_file: Path) -> None:

@@ -40,6 +40,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     words = ["pacbound-seed/2", "risk", digest, record["prior"]["sha256"], record["data"]["sha256"]]
     record["seeds"]["risk"] = hashlib.sha256((" ".join(words) + "\n").encode()).hexdigest()
     Path("good.json").write_text(text(record), encoding="utf-8")
+    Path("mixed").mkdir()
+    Path("mixed/good.json").write_text(text(record), encoding="utf-8")
+    Path("mixed/state.json").write_text("{}", encoding="utf-8")
     Path("sampled.json").write_text(text(case("sampled")), encoding="utf-8")
     Path("classes.json").write_text(text(case("classes")), encoding="utf-8")
     record["evidence"]["nats"] = "1.000000"
@@ -61,6 +64,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     [
         ("good.json", 0, "VERIFIED good.json: with probability at least 97 % its error"),
         ("good.json --max-risk 0.5 --checkpoint mlp.pt", 0, "VERIFIED good.json"),
+        ("mixed", 0, "VERIFIED mixed/good.json"),
+        ("mixed", 0, "skipped mixed/state.json: not a certificate"),
         ("sampled.json good.json", 0, "VERIFIED sampled.json"),
         ("bad.json", 1, "REJECTED bad.json: 9.4 "),
         ("good.json bad.json", 1, "REJECTED bad.json"),

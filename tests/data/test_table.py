@@ -69,7 +69,7 @@ def test_classes_are_in_the_order_of_numbers_or_of_texts(
 
 
 def test_many_classes_are_not_all_in_the_name(tmp_path: Path) -> None:
-    text = "x,y\n" + "".join(f"{i},{i}\n" for i in range(200))
+    text = "x,y\n" + "".join(f"{i},{i % 200}\n" for i in range(400))
     data = load(write(tmp_path, text), label="y")
     assert data.classes == 200
     assert len(data.name) < 60
@@ -83,7 +83,11 @@ def test_many_classes_are_not_all_in_the_name(tmp_path: Path) -> None:
         ("", "y", "is empty"),
         ("x,y\n", "y", "no rows"),
         ("y\n1\n2\n", "y", "has only the column"),
-        ("x;y\n1;2\n", "y", "unknown column 'y'"),
+        ("x y\n1 2\n", "y", "unknown column 'y'"),
+        ("1,2\n3,4\n", "y", "unknown column 'y'.*first row must hold the columns' names"),
+        ("x;y\n1,5;a\n2,5;b\n", "y", r"decimal comma \('1,5'\)"),
+        ("x,y\n1,a\n\n2,b\n", "y", "row 3: the line is blank"),
+        ("x,y\n" + "".join(f"{i},{i}.5\n" for i in range(30)), "y", "30 different values in 30"),
         ("x,y\n1,a\n2\n", "y", "row 3: 1 cells under a header of 2"),
         ("x,y\n1,a\n2,b,3\n", "y", "row 3: 3 cells"),
         ("x,x,y\n1,2,a\n", "y", "two columns are named 'x'"),
@@ -113,10 +117,26 @@ def test_what_cannot_be_used_is_refused_in_one_line(
     assert "plants.csv" in str(refusal.value)
 
 
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+@pytest.mark.parametrize("start", ["", "\ufeff"])
+def test_spreadsheets_separate_columns_in_three_ways(
+    tmp_path: Path, separator: str, start: str
+) -> None:
+    """Also with a byte order mark, quotes around a comma, and blank lines at the end."""
+    named = GOOD.replace("width", '"width, cm"').split("\n")
+    whole = load(write(tmp_path, "\n".join(named), "a.csv"), label="species")
+    other = [line.replace(",", separator) for line in named]
+    other[0] = other[0].replace(f"width{separator} cm", "width, cm")
+    data = load(write(tmp_path, start + "\n".join(other) + "\n\n", "b.csv"), label="species")
+    assert data.columns == whole.columns == ("length", "width, cm", "wet")
+    assert np.array_equal(data.train_inputs, whole.train_inputs)
+    assert data.train_labels.tolist() == whole.train_labels.tolist()
+
+
 def test_bytes_that_are_no_text(tmp_path: Path) -> None:
     path = tmp_path / "odd.csv"
     path.write_bytes(b"x,y\n\xff\xfe,1\n")
-    with pytest.raises(PacboundError, match=r"cannot read .*odd\.csv"):
+    with pytest.raises(PacboundError, match=r"cannot read .*odd\.csv as \.csv: it is not UTF-8"):
         load(str(path), label="y")
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import statistics
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from pacbound.experiments.bandit.comparison import Average, paired, winners
-from pacbound.experiments.bandit.paper import BANDIT_REGRETS
+from pacbound.experiments.bandit.paper import BANDIT_REGRETS, Regret
 from pacbound.experiments.bandit.problems import problem_names
 from pacbound.experiments.bandit.rows import BASELINES
 
@@ -17,7 +17,9 @@ __all__ = ["differences_table", "jester_table", "spread_table", "tuned_table", "
 
 POSTERIORS = ("diag", "k-diag", "k-linear", "k-nonlinear")
 ALWAYS = ("linear", "greedy", *POSTERIORS)  # columns, also if there are no runs yet
+WIDTH = 4  # agents in one table
 Regrets = dict[str, dict[int, float]]  # by agent and seed
+Papers = Mapping[str, Mapping[str, Regret]]  # the paper's figures by problem and agent
 
 
 def tuned_table(folder: Path) -> str:
@@ -31,12 +33,26 @@ def untuned_table(folder: Path) -> str:
 
 
 def _table(folder: Path, protocol: str) -> str:
-    """Problems by agents: the mean over seeds and its standard error, with the paper's below."""
+    """Problems by agents: the mean over seeds and its standard error, with the paper's below.
+
+    The baselines come first, then the posteriors, a few to a table: a phone shows no more columns.
+    """
     regrets = _published(folder)
     papers = BANDIT_REGRETS[protocol]
     known = {agent for found in regrets.values() for agent in found}
     known |= {agent for figures in papers.values() for agent in figures}
-    agents = [agent for agent in (*BASELINES, *POSTERIORS) if agent in known or agent in ALWAYS]
+    shown = [
+        [agent for agent in agents if agent in known or agent in ALWAYS]
+        for agents in (BASELINES, POSTERIORS)
+    ]
+    parts = [
+        agents[first : first + WIDTH] for agents in shown for first in range(0, len(agents), WIDTH)
+    ]
+    return "\n\n".join(_part(regrets, papers, agents) for agents in parts)
+
+
+def _part(regrets: dict[str, Regrets], papers: Papers, agents: Sequence[str]) -> str:
+    """The columns of some agents."""
     rows = [f"| problem | {' | '.join(agents)} |", "|---" * (len(agents) + 1) + "|"]
     for problem in problem_names():
         found = regrets.get(problem, {})

@@ -45,12 +45,12 @@ def keel_summary(folder: Path) -> str:
     many = [(name, x) for name, x in published if x["errors"] >= MANY]
     lines = [
         f"- {len(published)} tables, {sum(x['m'] for _, x in published):,} counted examples.",
-        f"- Fixed: {_largest(published, 'fixed')} of the plain limit.",
+        f"- Fixed: {_largest(published, 'fixed')}.",
     ]
     if many:
         lines.append(
             f"- Draw, on the {len(many)} tables with at least {MANY} counted errors: "
-            f"{_largest(many, 'draw')} of the plain limit."
+            f"{_largest(many, 'draw')}."
         )
         first = [(name, x) for name, x in many if x["place"] == 1]
         if 0 < len(first) < len(many):
@@ -67,7 +67,7 @@ def keel_summary(folder: Path) -> str:
 
 def _largest(rows: list[tuple[str, Row]], kind: str) -> str:
     name, found = max(rows, key=lambda item: item[1][f"{kind}_ratio"])
-    return f"at most {found[f'{kind}_ratio']:.3f} times ({name})"
+    return f"at most {found[f'{kind}_ratio']:.3f} times the plain limit ({name})"
 
 
 def _published(folder: Path) -> list[tuple[str, Row]]:

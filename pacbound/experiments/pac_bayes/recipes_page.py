@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 from dataclasses import MISSING, fields
 from pathlib import Path
 
 from pacbound.certificate.format import Certificate
 from pacbound.experiments.pac_bayes.page import published, seconds
-from pacbound.recipes import Settings, recipe, recipe_names, recipe_text
+from pacbound.recipes import Settings, recipe, recipe_about, recipe_names
 from pacbound.recipes.settings import allowed
 
 __all__ = ["recipes_table", "settings_table"]
@@ -23,7 +22,7 @@ def recipes_table(folder: Path) -> str:
         "|---|---|---|---|",
     ]
     for name in recipe_names():
-        settings, about = recipe(name), _first_sentence(recipe_text(name))
+        settings, about = recipe(name), recipe_about(name)
         sizes = f" {list(settings.hidden)}" if settings.hidden else ""
         prior = (
             f"learned, {settings.prior_fraction:.0%}" if settings.prior_fraction else "data-free"
@@ -34,12 +33,6 @@ def recipes_table(folder: Path) -> str:
             f"| {epochs}{settings.epochs} | {minutes.get(name, '–')} |"
         )
     return "\n".join(rows)
-
-
-def _first_sentence(text: str) -> str:
-    """The first sentence of the comment at the start of a recipe, which may span several lines."""
-    comment = itertools.takewhile(lambda line: line.startswith("#"), text.splitlines())
-    return " ".join(line.lstrip("# ") for line in comment).partition(". ")[0].removesuffix(".")
 
 
 def _minutes(folder: Path) -> dict[str, str]:

@@ -93,19 +93,21 @@ class ViCell(TrainedCell):
         write_whole(folder / EVALUATION, lambda stream: stream.write(text.encode()))
 
     def probe_last(self, some: Dataset, path: Path, threads: int) -> float:
-        """The duration of the prediction in seconds, from a few examples."""
+        """The duration of all predictions in seconds, from two networks and a few examples."""
         from pacbound.data import load
-        from pacbound.predict import Predictor, examples_of
+        from pacbound.experiments.vi.effort import predictions
+        from pacbound.predict import Predictor
 
         predictor = Predictor.of(path, some)
-        seconds = []
-        for n in (1, 1, 200):  # the first call includes setup
+        few, seconds = min(100, some.m), []
+        for n in (1, 1, few):  # the first call includes setup
             start = time.monotonic()
-            predictor.predict(some.train_inputs[:n], 1)
-            seconds.append(time.monotonic() - start)
+            predictor.predict(some.train_inputs[:n], 2)
+            seconds.append((time.monotonic() - start) / 2)
         _, draw, both = seconds
-        whole = len(examples_of(load(self.settings.data)).labels)
-        return self.samples * (draw + max(both - draw, 0.0) * whole / min(200, some.m))
+        each = max(both - draw, 0.0) / few  # one example through one network
+        asked = predictions(load(self.settings.data), self.samples)
+        return sum(networks * (draw + n * each) for n, networks in asked)
 
     # From the files -------------------------------------------------------------------------
 
