@@ -33,7 +33,7 @@ def explain(certificate: Path, as_json: bool) -> None:
 
     \b
     Example:
-      pacbound explain certificates/mlp-600-k-linear.json
+      pacbound explain certificates/mlp-600-k-linear-gibbs.json
     """
     from pacbound.errors import CertificateError
     from pacbound.printable import printable_json

@@ -1,4 +1,4 @@
-"""`pacbound table`: run or resume one of the paper's tables, and print it beside the paper's."""
+"""`pacbound table`: run or resume a table, and print it beside published figures."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def table(
 ) -> None:
     """Run the missing cells of the table NAME and print it.
 
-    NAME is pac-bayes, vi, bandit, bandit-untuned or keel.
+    NAME is pac-bayes, learned, vi, bandit, bandit-untuned or keel.
 
     Each cell has a folder, named by its settings. The same command resumes what was stopped, by
     Ctrl-C or a crash, and skips finished cells. It may run several times at once. Exit code 1: a
@@ -81,6 +81,8 @@ def table(
       pacbound table pac-bayes --network mlp-600 --workers 2
       pacbound table pac-bayes --objective ours --publish certificates
       pacbound table pac-bayes --network lenet-5 --posterior diag --set epochs=2 --weights 500
+      pacbound table pac-bayes --network mlp-600-blocks --set products=bfloat16
+      pacbound table learned --network mnist-resnet-learned --publish certificates
       pacbound table vi --network lenet-5 --workers 2
       pacbound table bandit --workers 2 --publish results/bandit
       pacbound table keel --publish results/keel
@@ -142,10 +144,11 @@ def _publish(chosen: Table, cells: list[Any], root: Path, target: Path) -> None:
     for cell in cells:
         place = Place.of(cell, root)
         if cell.finished(place.path).finished:
-            content = chosen.result(cell, place.path).read_bytes()
-            write_whole(
-                target / f"{cell.name}.json",
-                lambda stream, content=content: stream.write(content),  # type: ignore[misc]
-            )
+            for file, path in chosen.results(cell, place.path).items():
+                content = path.read_bytes()
+                write_whole(
+                    target / file,
+                    lambda stream, content=content: stream.write(content),  # type: ignore[misc]
+                )
             count += 1
     click.echo(f"published {count} of {len(cells)} in {target}", err=True)

@@ -21,7 +21,7 @@ from pacbound.experiments.bandit.page import (
 )
 from pacbound.experiments.data_page import sources_list
 from pacbound.experiments.keel.page import keel_summary, keel_table, votes_table
-from pacbound.experiments.learned.page import learned_table
+from pacbound.experiments.learned.page import elsewhere_table, learned_table
 from pacbound.experiments.pac_bayes.page import commands_table, results_table
 from pacbound.experiments.pac_bayes.recipes_page import recipes_table, settings_table
 from pacbound.experiments.simulation.page import simulation_table
@@ -57,6 +57,7 @@ TABLES = (
     PageTable("README.md", "certificates", summary_table, "summary"),
     PageTable("docs/results.md", "certificates", results_table),
     PageTable("docs/results.md", "certificates", learned_table, "learned priors"),
+    PageTable("docs/learned-priors.md", "certificates", elsewhere_table, "elsewhere"),
     PageTable("docs/data.md", "pacbound/data", sources_list, "sources"),
     PageTable("certificates/README.md", "certificates", commands_table),
     PageTable("docs/bandits.md", "results/bandit", tuned_table),

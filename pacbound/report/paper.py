@@ -48,9 +48,13 @@ PAC_BAYES: dict[tuple[str, str], list[Cell]] = {
 }
 
 
+# Recipes with an architecture of the paper and another prior.
+SAME_ARCHITECTURE = {f"{name}-blocks": name for name in ("mlp-600", "mlp-600x2", "lenet-5")}
+
+
 def closest(recipe: str, posterior: str, objective: str) -> Cell | None:
     """The column with the same objective; the best column if the paper lacks the objective."""
-    columns = PAC_BAYES.get((recipe, posterior), [])
+    columns = PAC_BAYES.get((SAME_ARCHITECTURE.get(recipe, recipe), posterior), [])
     if objective in ("pinsker", "catoni"):
         columns = [column for column in columns if column.objective.lower() == objective]
     return min(columns, key=lambda column: column.bound, default=None)

@@ -69,7 +69,7 @@ def without_times(certificate: Path) -> dict[str, Any]:
 # What works ---------------------------------------------------------------------------------
 
 
-def test_a_cell_has_a_checkpoint_a_log_and_a_certificate(small: list[str]) -> None:
+def test_a_cell_has_a_checkpoint_a_log_and_two_certificates(small: list[str]) -> None:
     from pacbound.experiments.tables.trained import CHECKPOINT, LOG
     from pacbound.training.log import log_path
 
@@ -78,17 +78,23 @@ def test_a_cell_has_a_checkpoint_a_log_and_a_certificate(small: list[str]) -> No
         checkpoint = folder / CHECKPOINT
         assert log_path(checkpoint) == folder / LOG
         assert (folder / LOG).exists()
-        assert verify(str(folder / "certificate.json"), checkpoint=checkpoint).accepted
+        for name in ("gibbs.json", "draw.json"):
+            assert verify(str(folder / name), checkpoint=checkpoint).accepted
+            ledger = json.loads((folder / name).read_text())["ledger"]
+            assert ledger["certificates"] == {"counted": "declared", "number": 2}
 
 
-def test_the_command_in_a_certificate_makes_it(small: list[str], tmp_path: Path) -> None:
-    folder = folders(small)["mlp-600-catoni-diag"]
-    made = json.loads((folder / "certificate.json").read_text())["made"]
+@pytest.mark.parametrize("predictor", ["gibbs", "draw"])
+def test_the_command_in_a_certificate_makes_it(
+    predictor: str, small: list[str], tmp_path: Path
+) -> None:
+    certificate = folders(small)["mlp-600-catoni-diag"] / f"{predictor}.json"
+    made = json.loads(certificate.read_text())["made"]
     words = made["command"].split()
     assert words[0] == "pacbound"
     words[words.index("-o") + 1] = str(tmp_path / "again.json")
     assert CliRunner().invoke(cli, words[1:]).exit_code == 0
-    assert without_times(tmp_path / "again.json") == without_times(folder / "certificate.json")
+    assert without_times(tmp_path / "again.json") == without_times(certificate)
 
 
 def test_the_second_run_does_nothing(small: list[str]) -> None:
@@ -108,6 +114,7 @@ def test_show(small: list[str]) -> None:
     lines = [line for line in result.stdout.splitlines() if line.startswith("mlp-600 ")]
     catoni, ours = (line.split() for line in lines)
     assert catoni[1:3] == ["catoni", "diag"]
+    assert len(catoni) == 10 and "–" not in catoni  # both bounds are there
     assert catoni[-2:] == ["24.11", "no"]
     assert ours[1:3] == ["ours", "diag"]
     assert ours[-2:] == ["23.77", "no"]  # the paper's best for Diag is Pinsker's
@@ -116,7 +123,7 @@ def test_show(small: list[str]) -> None:
 def test_show_runs_nothing_and_makes_no_folder(tmp_path: Path) -> None:
     result = table("--show", "--folder", tmp_path / "none")
     assert result.exit_code == 0
-    assert result.stdout.count("not run") == 33
+    assert result.stdout.count("not run") == 74
     assert not (tmp_path / "none").exists()
     assert max(len(line) for line in result.stdout.splitlines()) <= 80
 
@@ -126,16 +133,20 @@ def test_published_results_are_shown_where_nothing_has_run(
 ) -> None:
     """In a folder of its own, the results come from the checkout."""
     monkeypatch.chdir(tmp_path)
-    published = json.loads((ROOT / "certificates/mlp-600-k-linear.json").read_text())
+    published = json.loads((ROOT / "certificates/mlp-600-k-linear-gibbs.json").read_text())
     rows = json.loads(table("--show", "--json").stdout)
     shown = {row["name"]: row for row in rows if row["state"] == "published"}
-    assert set(shown) <= {path.stem for path in (ROOT / "certificates").glob("*.json")}
+    files = {path.stem for path in (ROOT / "certificates").glob("*.json")}
+    assert {f"{name}-gibbs" for name in shown} <= files
     ours = shown["mlp-600-k-linear"]
     assert str(ours["bound"]) == str(float(published["claims"][0]["bound"]))
-    assert ours["certificate"] == str(ROOT / "certificates/mlp-600-k-linear.json")
+    assert ours["certificate"] == str(ROOT / "certificates/mlp-600-k-linear-gibbs.json")
+    lean = shown["lenet-lean-k-linear"]
+    assert lean["draw"]["certificate"] == str(ROOT / "certificates/lenet-lean-k-linear-draw.json")
+    assert lean["detail"] == "published with products=bfloat16"
     assert not list(tmp_path.iterdir())
     result = table("--show")
-    assert f"{len(shown)} of 33 have not run in runs/pac-bayes; shown as" in result.stderr
+    assert f"{len(shown)} of 74 have not run in runs/pac-bayes; shown as" in result.stderr
     # Other settings, or a folder that is named, have no published results.
     assert "published" not in table("--show", "--json", "--set", "epochs=2").stdout
     assert "published" not in table("--show", "--json", "--folder", tmp_path).stdout
@@ -144,10 +155,14 @@ def test_published_results_are_shown_where_nothing_has_run(
 def test_what_does_not_hold_is_not_shown_as_published(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    record = json.loads((ROOT / "certificates/mlp-600-k-linear.json").read_text())
+    content = (ROOT / "certificates/mlp-600-k-linear-gibbs.json").read_text()
+    record = json.loads(content)
     record["claims"][0]["bound"] = "0.0100000000"
     (tmp_path / "certificates").mkdir()
-    (tmp_path / "certificates/mlp-600-k-linear.json").write_text(json.dumps(record))
+    (tmp_path / "certificates/mlp-600-k-linear-gibbs.json").write_text(json.dumps(record))
+    # Certificates of another posterior and of another network.
+    (tmp_path / "certificates/mlp-600-diag-gibbs.json").write_text(content)
+    (tmp_path / "certificates/mlp-600x2-k-linear-gibbs.json").write_text(content)
     monkeypatch.chdir(tmp_path)
     assert {row["state"] for row in json.loads(table("--show", "--json").stdout)} == {"not run"}
 
@@ -184,6 +199,10 @@ def test_json(small: list[str]) -> None:
         assert row["bound"] == float(claim["bound"])
         assert row["kl"] == float(certificate["evidence"]["nats"])
         assert row["risk"] == claim["errors"] / claim["draws"]
+        drawn = json.loads(Path(row["draw"]["certificate"]).read_text())
+        assert row["draw"]["bound"] == float(drawn["claims"][0]["bound"])
+        assert row["draw"]["nats"] == float(drawn["evidence"]["nats"])
+        assert drawn["model"]["sha256"] == certificate["model"]["sha256"]
         assert row["tail_correction"] is None
         assert row["lower"] is False
     assert rows[0]["paper"] == {
@@ -199,13 +218,18 @@ def test_publish(small: list[str], tmp_path: Path) -> None:
     result = table(*small, "--show", "--publish", tmp_path / "certificates")
     assert "published 2 of 2" in result.stderr
     published = {path.name: path for path in (tmp_path / "certificates").iterdir()}
-    assert sorted(published) == ["mlp-600-catoni-diag.json", "mlp-600-diag.json"]
-    for path in published.values():
-        assert path.read_bytes() == (folders(small)[path.stem] / "certificate.json").read_bytes()
+    assert sorted(published) == [
+        f"{cell}-{predictor}.json"
+        for cell in ("mlp-600-catoni-diag", "mlp-600-diag")
+        for predictor in ("draw", "gibbs")
+    ]
+    for name, path in published.items():
+        cell, _, predictor = name.rpartition("-")
+        assert path.read_bytes() == (folders(small)[cell] / predictor).read_bytes()
 
 
 def test_another_setting_is_another_cell(small: list[str]) -> None:
-    for more in (["--set", "seed=1"], ["--draws", "4000"]):
+    for more in (["--set", "seed=1"], ["--set", "products=bfloat16"], ["--draws", "4000"]):
         rows = json.loads(table(*small, *more, "--show", "--json").stdout)
         assert [row["state"] for row in rows] == ["not run", "not run"]
 
@@ -239,29 +263,31 @@ def test_other_data_in_the_same_file_is_another_cell(tiny_file: Path, tmp_path: 
 
 
 def test_an_edited_certificate_is_made_again(small: list[str]) -> None:
-    path = folders(small)["mlp-600-diag"] / "certificate.json"
+    path = folders(small)["mlp-600-diag"] / "gibbs.json"
+    drawn = path.with_name("draw.json").stat().st_mtime_ns
     before = without_times(path)
     checkpoint = (path.parent / "checkpoint.pt").read_bytes()
     record = json.loads(path.read_text())
     record["claims"][0]["bound"] = "0.1000000000"
     path.write_text(json.dumps(record))
     shown = table(*small, "--show")
-    assert "mlp-600-diag: its certificate does not verify" in shown.stdout
+    assert "mlp-600-diag: its gibbs certificate does not verify" in shown.stdout
     result = table(*small)
     assert result.exit_code == 0, result.output
-    assert "mlp-600-diag: its certificate does not verify" in result.stderr
+    assert "mlp-600-diag: its gibbs certificate does not verify" in result.stderr
     assert "1 cell to do, 1 done already" in result.stderr
     assert without_times(path) == before
     assert (path.parent / "checkpoint.pt").read_bytes() == checkpoint  # certified, not trained
+    assert path.with_name("draw.json").stat().st_mtime_ns == drawn  # it was valid
 
 
 def test_a_certificate_of_another_cell_does_not_count(small: list[str]) -> None:
     ours, catoni = folders(small)["mlp-600-diag"], folders(small)["mlp-600-catoni-diag"]
-    files = {name: (ours / name).read_bytes() for name in ("certificate.json", "checkpoint.pt")}
+    files = {name: (ours / name).read_bytes() for name in ("draw.json", "checkpoint.pt")}
     try:
         for name in files:
             (ours / name).write_bytes((catoni / name).read_bytes())
-        assert "its certificate is of other settings" in table(*small, "--show").stdout
+        assert "its draw certificate is of other settings" in table(*small, "--show").stdout
     finally:
         for name, content in files.items():
             (ours / name).write_bytes(content)
@@ -311,30 +337,32 @@ def test_kill_minus_nine_in_the_middle_of_training(small: list[str], tmp_path: P
     command += ["--workers", "2", "--folder", str(tmp_path)]
     for _ in range(20):  # on a busy machine the cell may be done before this process sees it
         kill_after_three_epochs(command, tmp_path)
-        if not list(tmp_path.glob("*-catoni-*/certificate.json")):
+        if not list(tmp_path.glob("*-catoni-*/gibbs.json")):
             break
         for folder in tmp_path.glob("*-catoni-*"):
             shutil.rmtree(folder)
-    assert not list(tmp_path.glob("*-catoni-*/certificate.json"))
+    assert not list(tmp_path.glob("*-catoni-*/gibbs.json"))
     again = subprocess.run(command, capture_output=True, text=True)
     assert again.returncode == 0, again.stderr
     assert "measuring" not in again.stderr
     assert "1 cell to do, 1 done already" in again.stderr
     assert "mlp-600-catoni-diag: resumed after epoch " in again.stderr
-    undisturbed = folders(small)["mlp-600-catoni-diag"] / "certificate.json"
-    (certificate,) = tmp_path.glob("*-catoni-*/certificate.json")
+    undisturbed = folders(small)["mlp-600-catoni-diag"] / "gibbs.json"
+    (certificate,) = tmp_path.glob("*-catoni-*/gibbs.json")
     assert without_times(certificate) == without_times(undisturbed)
 
 
 def test_certification_defaults_are_those_of_certify() -> None:
-    from pacbound.experiments.pac_bayes.cell import Certification
+    from pacbound.experiments.tables.certified import Certification
 
-    mine = Certification()
+    mine = Certification(("gibbs", "draw"), samples=40)
     given = inspect.signature(StochasticModule.certify).parameters
     assert float(mine.delta) == given["delta"].default
     for name in ("draws", "weights", "samples"):
-        assert getattr(mine, name) == given[name].default
-    assert Certification().options() == ["--delta", "0.035"]
+        assert getattr(Certification, name) == given[name].default
+    options = ["--delta", "0.035", "--predictor", "draw", "--certificates", "2"]
+    assert mine.options("draw") == options
+    assert mine.options("gibbs") == [*options[:3], "gibbs", *options[4:], "--samples", "40"]
 
 
 # What is refused ----------------------------------------------------------------------------
@@ -352,6 +380,7 @@ def test_unknown_names(tmp_path: Path) -> None:
     refused(table("--set", "input_scale=1.1"), "cannot be paid for")
     refused(table("--set", "posterior=diag"), "choose with --posterior")
     refused(table("--objective", "pinsker", "--posterior", "k-nonlinear"), "exact KL")
+    refused(table("--objective", "catoni", "--network", "lenet-lean"), "only the objective ours")
     refused(table("--set", "data=mnst", "--folder", tmp_path), "did you mean 'mnist'")
     refused(table("--set", "data=none.npz", "--folder", tmp_path), "no file none.npz")
     assert table("--workers", "0").exit_code == 2

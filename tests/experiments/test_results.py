@@ -10,7 +10,7 @@ import pytest
 
 from pacbound.certificate import checker
 from pacbound.certificate.format import FORMAT, Certificate
-from pacbound.experiments.learned.page import learned_table
+from pacbound.experiments.learned.page import elsewhere_table, learned_table
 from pacbound.experiments.pac_bayes.page import NONE_YET, commands_table, results_table
 from pacbound.experiments.pages import TABLES, PageTable, updated
 from pacbound.experiments.summary_page import summary_table
@@ -62,3 +62,10 @@ def test_tables_of_vectors(make: Callable[[Path], str], tmp_path: Path) -> None:
     head, line, *rows = make(tmp_path).splitlines()
     assert len(rows) > 10 and set(line) <= set("|-")
     assert {row.count("|") for row in (head, line, *rows)} == {head.count("|")}
+
+
+def test_the_table_of_figures_from_elsewhere_has_our_lowest_bounds() -> None:
+    head, _, *rows = elsewhere_table(FOLDER).splitlines()
+    assert len(rows) == 9 and {row.count("|") for row in rows} == {head.count("|")}
+    (draw,) = [row for row in rows if row.startswith("| mnist | draw |")]
+    assert "mnist-resnet-learned-draw.json" in draw and "Viallard 1.10" in draw

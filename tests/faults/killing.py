@@ -278,7 +278,8 @@ def _cells(folder: Path, name: str, read: Callable[[Path], Any]) -> dict[str, An
 
 def _table(folder: Path) -> Files:
     return {
-        "certificates": _cells(folder, "certificate.json", certificate),
+        "certificates": _cells(folder, "gibbs.json", certificate),
+        "draws": _cells(folder, "draw.json", certificate),
         "checkpoints": _cells(folder, "checkpoint.pt", Path.read_bytes),
         "logs": _cells(folder, "checkpoint.log.jsonl", log),
     }

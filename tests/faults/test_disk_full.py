@@ -16,8 +16,9 @@ from pacbound.data.entry import Entry
 from pacbound.errors import PacboundError
 from pacbound.experiments.bandit.cell import BanditCell
 from pacbound.experiments.bandit.recipes import agent_settings
-from pacbound.experiments.pac_bayes.cell import Certification, PacBayesCell
+from pacbound.experiments.pac_bayes.cell import PREDICTORS, PacBayesCell
 from pacbound.experiments.tables.cell import Cell
+from pacbound.experiments.tables.certified import Certification
 from pacbound.experiments.tables.jobs import RunCell
 from pacbound.experiments.tables.place import Place
 from pacbound.recipes import Settings, recipe
@@ -107,7 +108,7 @@ def attempt(cell: Cell, root: Path) -> dict[str, Any]:
 
 def test_of_a_cell_of_a_table(tiny_settings: Settings, tmp_path: Path, largest_file: Limit) -> None:
     small = recipe("mlp-600", {**tiny_settings.to_mapping(), "posterior": "diag", "epochs": 2})
-    cell = PacBayesCell(small, "mlp-600", "ours", "diag", Certification(draws=600))
+    cell = PacBayesCell(small, Certification(PREDICTORS, draws=600), "mlp-600", "ours", "diag")
     folder = Place.of(cell, tmp_path).path
     with largest_file(2000):
         last = attempt(cell, tmp_path)

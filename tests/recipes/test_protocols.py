@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from pacbound.errors import PacboundError
-from pacbound.experiments.pac_bayes.table import NETWORKS
+from pacbound.experiments.pac_bayes.table import PAPER as NETWORKS
 from pacbound.posteriors import POSTERIORS
 from pacbound.recipes import Settings, parse_override, recipe, recipe_names, recipe_text
 

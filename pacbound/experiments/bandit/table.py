@@ -59,9 +59,9 @@ class BanditTable:
         """The rows as a rich renderable."""
         return render(self.title, rows)
 
-    def result(self, cell: BanditCell, folder: Path) -> Path:
+    def results(self, cell: BanditCell, folder: Path) -> dict[str, Path]:
         """The figures, without the file of every step."""
-        return folder / RESULT
+        return {f"{cell.name}.json": folder / RESULT}
 
 
 TUNED_TABLE = BanditTable("Bandits, regret beside the paper's Table 4", TUNED, 10, "results/bandit")

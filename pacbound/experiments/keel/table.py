@@ -47,9 +47,9 @@ class KeelResults:
         """The rows as a rich renderable."""
         return render(self.title, rows)
 
-    def result(self, cell: KeelCell, folder: Path) -> Path:
+    def results(self, cell: KeelCell, folder: Path) -> dict[str, Path]:
         """The three certificates and the plain limit."""
-        return folder / RESULT
+        return {f"{cell.name}.json": folder / RESULT}
 
 
 TABLE = KeelResults()

@@ -1,16 +1,18 @@
-"""The table of published certificates around learned priors."""
+"""The tables of published certificates around learned priors."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from pacbound.certificate.format import Certificate
+from pacbound.experiments.learned.cell import PREDICTORS
+from pacbound.experiments.learned.elsewhere import ELSEWHERE, published_elsewhere
 from pacbound.experiments.pac_bayes.page import published, seconds, table, test_percent
 from pacbound.priors import prior_of
 from pacbound.report.amounts import percent_up
 from pacbound.report.terms import observed, principal
 
-__all__ = ["learned_table"]
+__all__ = ["elsewhere_table", "learned_table"]
 
 
 def learned_table(folder: Path) -> str:
@@ -37,3 +39,25 @@ def _row(name: str, certificate: Certificate) -> str:
         f"| {100 * observed(principal(certificate)):.2f} | {nats} "
         f"| {test_percent(certificate)} | {sum(took) / 60:.0f} |"
     )
+
+
+def elsewhere_table(folder: Path) -> str:
+    """The lowest published bound for every data set and predictor, beside those of others."""
+    ours: dict[tuple[str, str], tuple[str, Certificate]] = {}
+    for name, certificate in published(folder):
+        if prior_of(certificate).learns:
+            key = (certificate.data.name, certificate.predictor)
+            best = ours.setdefault(key, (name, certificate))
+            if certificate.risk_bound < best[1].risk_bound:
+                ours[key] = name, certificate
+    rows = []
+    for data in dict.fromkeys(each.data for each in ELSEWHERE):
+        for predictor in PREDICTORS:
+            bound = "–"
+            if (data, predictor) in ours:
+                name, certificate = ours[data, predictor]
+                percent = percent_up(certificate.risk_bound)
+                bound = f"[**{percent}**](../certificates/{name})"
+            others = [f"{x.source} {x.bound:.2f}" for x in published_elsewhere(data, predictor)]
+            rows.append(f"| {data} | {predictor} | {bound} | {', '.join(others)} |")
+    return table("| data | predictor | bound | elsewhere |", rows)

@@ -12,6 +12,7 @@ __all__ = ["TABLES", "table_named"]
 
 TABLES = {  # a module, imported on request, and the name of the table in it
     "pac-bayes": ("pacbound.experiments.pac_bayes.table", "TABLE"),
+    "learned": ("pacbound.experiments.learned.table", "TABLE"),
     "vi": ("pacbound.experiments.vi.table", "TABLE"),
     "bandit": ("pacbound.experiments.bandit.table", "TUNED_TABLE"),
     "bandit-untuned": ("pacbound.experiments.bandit.table", "UNTUNED_TABLE"),

@@ -112,5 +112,5 @@ class Table(Protocol):
     def render(self, rows: Sequence[Row]) -> Any:
         """The rows as a rich renderable."""
 
-    def result(self, cell: Any, folder: Path) -> Path:
-        """The file of a finished cell that is published."""
+    def results(self, cell: Any, folder: Path) -> Mapping[str, Path]:
+        """The files of a finished cell that are published, by the names of the copies."""

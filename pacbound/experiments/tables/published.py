@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -33,19 +33,23 @@ def rows_with_published(
     """
     with TemporaryDirectory() as scratch:
         shown_cells: list[Any] = []
+        borrowed = 0
         places: dict[str, tuple[str, bool]] = {}  # the true place of each file, by its name here
         for cell in cells:
             here, shown = Place.of(cell, root).path, Place.of(cell, Path(scratch)).path
+            files = table.results(cell, shown)
+            if not here.exists() and _borrow(files, cell, source, shown):
+                borrowed += 1
+                shown_cells.append(_Published(cell))
+                places |= {str(file): (str(source / name), True) for name, file in files.items()}
+                continue
             if here.exists():
                 shown.symlink_to(here.resolve())
-            elif _borrow(table, cell, source / f"{cell.name}.json", shown):
-                shown_cells.append(_Published(cell))
-                places[str(table.result(cell, shown))] = str(source / f"{cell.name}.json"), True
-                continue
             shown_cells.append(cell)
-            places[str(table.result(cell, shown))] = str(table.result(cell, here)), False
+            true = table.results(cell, here)
+            places |= {str(file): (str(true[name]), False) for name, file in files.items()}
         rows = [_with_places(row, places) for row in table.rows(shown_cells, Path(scratch))]
-    return rows, sum(is_published for _, is_published in places.values())
+    return rows, borrowed
 
 
 class _Published:
@@ -59,13 +63,14 @@ class _Published:
         return getattr(self._cell, name)
 
 
-def _borrow(table: Table, cell: Any, file: Path, folder: Path) -> bool:
-    """Put a published result where the cell's own would be, if it is one of this cell."""
-    if not file.is_file():
+def _borrow(files: Mapping[str, Path], cell: Any, source: Path, folder: Path) -> bool:
+    """Put published results where the cell's own would be, if they are of this cell."""
+    there = {source / name: target for name, target in files.items() if (source / name).is_file()}
+    if not there:
         return False
-    target = table.result(cell, folder)
-    target.parent.mkdir(parents=True)
-    shutil.copyfile(file, target)
+    folder.mkdir(parents=True)
+    for file, target in there.items():
+        shutil.copyfile(file, target)
     if cell.published(folder).finished:
         return True
     shutil.rmtree(folder)

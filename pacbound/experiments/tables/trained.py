@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import time
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from pacbound.data import catalogue
 from pacbound.errors import PacboundError
 from pacbound.experiments.tables.cell import Measured, Progress, Report, Verdict
+from pacbound.experiments.tables.prior_log import PriorLog
 from pacbound.files import file_digest, write_whole
 from pacbound.recipes import Settings
 from pacbound.training.log import EpochRecord, TrainingLog
@@ -25,11 +27,12 @@ if TYPE_CHECKING:
     from pacbound.training.checkpoints import Checkpoint
     from pacbound.training.descent import Step
 
-__all__ = ["CHECKPOINT", "LOG", "TrainedCell", "modified"]
+__all__ = ["CHECKPOINT", "LOG", "PRIOR", "TrainedCell", "modified"]
 
 # torch is imported only in the child process, so that showing a table is quick.
 
-CHECKPOINT, LOG = "checkpoint.pt", "checkpoint.log.jsonl"
+CHECKPOINT, LOG, PRIOR_LOG = "checkpoint.pt", "checkpoint.log.jsonl", "prior.log.jsonl"
+PRIOR = "learning the prior"  # a stage, if the prior learns
 RECENT = 5  # epochs used to estimate the pace
 
 
@@ -97,6 +100,7 @@ class TrainedCell(ABC):
     def work(self) -> Mapping[str, float]:
         """The epochs of every phase of training, and the last stage as one unit."""
         epochs = {
+            PRIOR: self.settings.prior_epochs if self.settings.prior_fraction else 0,
             "warm start": self.settings.warm_start_epochs,
             "linear training": self.settings.linear_epochs,
             "training": self.settings.epochs,
@@ -104,9 +108,10 @@ class TrainedCell(ABC):
         return {stage: n for stage, n in epochs.items() if n} | {self.last_stage: 1.0}
 
     def stage_at(self, epoch: int) -> tuple[str, int]:
-        """The stage of an epoch, and the number of earlier epochs in that stage."""
+        """The stage of a posterior's epoch, and the number of earlier epochs in that stage."""
         before = epoch - 1
-        for stage, amount in self.work().items():
+        stages = {stage: amount for stage, amount in self.work().items() if stage != PRIOR}
+        for stage, amount in stages.items():
             if before < amount or stage == self.last_stage:
                 return stage, before
             before -= int(amount)
@@ -125,8 +130,14 @@ class TrainedCell(ABC):
         if _readable(path) is None:
             self._take_training(folder, data.sha256)
         resume = _readable(path) is not None  # an unreadable file counts as none
+        if not resume and self.settings.prior_fraction:
+            self._take_prior(folder, data)
+        on_prior_step = self._prior_steps(folder, report)
 
         def on_step(step: Step) -> None:
+            if step.phase in ("choosing", "prior"):
+                on_prior_step(step)
+                return
             stage, before = self.stage_at(step.epoch)
             text = f"epoch {step.epoch}/{step.epochs}  {self.figures(step)}"
             report(Progress(stage, before + step.step / step.steps, text))
@@ -154,6 +165,40 @@ class TrainedCell(ABC):
                     _copy(other.with_name(name), folder / name)
                 return
 
+    def _take_prior(self, folder: Path, data: Dataset) -> None:
+        """Copy the prior that another cell learned, or began to learn, with the same settings.
+
+        Its file is named by what determines it.
+        """
+        from pacbound.priors.split import split_of
+        from pacbound.training.learned_prior import prior_path
+
+        part = split_of(self.settings, data).learned_data(data)
+        own = prior_path(folder / CHECKPOINT, self.settings, part)
+        for other in sorted(folder.parent.glob(f"{self.name}-*/{own.name}")):
+            if not own.exists():
+                log = other.with_name(PRIOR_LOG)
+                if log.exists():
+                    _copy(log, folder / PRIOR_LOG)
+                _copy(other, own)
+
+    def _prior_steps(self, folder: Path, report: Report) -> Callable[[Step], None]:
+        """Reports the steps of a learned prior, and logs its epochs."""
+        log, start = PriorLog(folder / PRIOR_LOG), time.monotonic()
+
+        def on_step(step: Step) -> None:
+            nonlocal start
+            text = f"epoch {step.epoch}/{step.epochs} of the prior  error {step.risk:.2%}"
+            choosing = step.phase == "choosing"
+            done = 0.0 if choosing else step.epoch - 1 + step.step / step.steps
+            report(Progress(PRIOR, done, text))
+            if step.step == step.steps and not choosing:
+                now = time.monotonic()
+                log.append(step.epoch, now - start)
+                start = now
+
+        return on_step
+
     def probe(self, threads: int) -> Mapping[str, float]:
         """Seconds per epoch of each stage and for the last one, from a small trial."""
         from pacbound.experiments.tables.trial import trial
@@ -164,23 +209,31 @@ class TrainedCell(ABC):
 
     def progress(self, folder: Path) -> Progress | None:
         """The progress according to the training log."""
-        records = TrainingLog(folder / LOG).records()
+        records, work = TrainingLog(folder / LOG).records(), self.work()
         if not records:
-            return None
+            learned = PriorLog(folder / PRIOR_LOG).epochs()
+            if PRIOR not in work or not learned:
+                return None
+            epoch = max(learned)
+            return Progress(PRIOR, epoch, f"epoch {epoch}/{work[PRIOR]:.0f} of the prior")
         last = records[-1]
         stage, before = self.stage_at(last.epoch + 1)
-        epochs = sum(amount for name, amount in self.work().items() if name != self.last_stage)
+        epochs = sum(n for name, n in work.items() if name not in (PRIOR, self.last_stage))
         if stage == self.last_stage:
             return Progress(stage, 0.0, f"trained, {last.epoch} epochs")
         return Progress(stage, before, f"epoch {last.epoch}/{epochs:.0f}")
 
     def measured(self, folder: Path) -> list[Measured]:
         """The paces of the last epochs in each stage of training."""
+        found = []
+        learned = list(PriorLog(folder / PRIOR_LOG).epochs().values())[-RECENT:]
+        if learned:
+            when = modified(folder / PRIOR_LOG)
+            found.append(Measured(PRIOR, len(learned), sum(learned), when))
         when = modified(folder / LOG)
-        return [
-            Measured(stage, len(seconds[-RECENT:]), sum(seconds[-RECENT:]), when)
-            for stage, seconds in self._epochs(TrainingLog(folder / LOG).records()).items()
-        ]
+        for stage, seconds in self._epochs(TrainingLog(folder / LOG).records()).items():
+            found.append(Measured(stage, len(seconds[-RECENT:]), sum(seconds[-RECENT:]), when))
+        return found
 
     def _epochs(self, records: list[EpochRecord]) -> dict[str, list[float]]:
         """Seconds of every epoch, by stage."""

@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 
 from pacbound.api import StochasticModule
 from pacbound.data import Dataset, load
-from pacbound.experiments.tables.trained import CHECKPOINT, TrainedCell
+from pacbound.experiments.tables.trained import CHECKPOINT, PRIOR, TrainedCell
 from pacbound.recipes import Settings
 from pacbound.training.descent import Step
 from pacbound.training.progress import Callback
@@ -54,21 +54,27 @@ def trial(cell: TrainedCell, threads: int) -> Mapping[str, float]:
 
 
 def _training(cell: TrainedCell, m: int, some: Dataset, path: Path) -> dict[str, float]:
-    clock = Clock()
-    stages = [stage for stage in cell.work() if stage != cell.last_stage]
+    clock, settings = Clock(), cell.settings
+    stages = [stage for stage in cell.work() if stage not in (PRIOR, cell.last_stage)]
 
     def on_step(step: Step) -> None:
-        clock.tick(stages[step.epoch - 1])
+        clock.tick(PRIOR if step.phase == "prior" else stages[step.epoch - 1])
 
-    net = StochasticModule(_one_epoch_each(cell.settings))
+    net = StochasticModule(_one_epoch_each(settings))
     net.fit(some, checkpoint=path, callbacks=[Callback(on_step=on_step)], progress=False)
-    steps = math.ceil(m / cell.settings.batch)
-    return {stage: steps * clock.each(stage) for stage in stages}
+    learned = settings.prior_fraction * m  # the prior's part; the posterior trains on the rest
+    steps = dict.fromkeys(stages, math.ceil((m - learned) / settings.batch))
+    if learned:
+        steps[PRIOR] = math.ceil(learned / settings.prior_batch)
+    return {stage: count * clock.each(stage) for stage, count in steps.items()}
 
 
 def _one_epoch_each(settings: Settings) -> Settings:
+    """One epoch of every stage; a prior that learns does so from half of the examples."""
     return replace(
         settings,
+        prior_fraction=0.5 if settings.prior_fraction else 0.0,
+        prior_epochs=1,
         warm_start_epochs=min(settings.warm_start_epochs, 1),
         linear_epochs=min(settings.linear_epochs, 1),
         epochs=1,

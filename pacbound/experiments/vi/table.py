@@ -66,9 +66,9 @@ class ViTable:
         """The rows as a rich renderable."""
         return render(self.title, rows)
 
-    def result(self, cell: ViCell, folder: Path) -> Path:
+    def results(self, cell: ViCell, folder: Path) -> dict[str, Path]:
         """The evaluation on the test examples."""
-        return folder / EVALUATION
+        return {f"{cell.name}.json": folder / EVALUATION}
 
 
 TABLE = ViTable()
