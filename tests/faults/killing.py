@@ -323,7 +323,7 @@ CASES = (
         "table",
         _words(
             f"table pac-bayes --network mlp-600 --objective ours --posterior diag {SMALL} "
-            f"--set data={DATA} --set epochs=12 --draws 12000 --workers 1 --folder runs"
+            f"--set data={DATA} --set epochs=12 --draws 12000 --workers 2 --folder runs"
         ),
         (DATA,),
         _table,

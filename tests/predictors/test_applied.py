@@ -244,7 +244,7 @@ def test_every_input_has_networks_of_its_own(
     c, path = certified(settings, tiny_data, tmp_path, "gibbs")
     same = np.repeat(unseen(tiny_data)[:1], 600, 0)
     given_classes = predictions(c, path, same).classes
-    explicit = [int(classes_of_a_draw(path, tiny_data, k)[0].argmax()) for k in range(600)]
+    explicit = classes_of_draws(path, tiny_data, 600)[:, 0].argmax(1)
     frequencies = [np.bincount(x, minlength=3) / 600 for x in (given_classes, explicit)]
     assert len(set(given_classes.tolist())) > 1  # one shared network would give one class
     np.testing.assert_allclose(*frequencies, atol=5 * 0.5 * (2 / 600) ** 0.5)
@@ -295,22 +295,25 @@ def test_a_vote_of_many_is_the_vote_of_all_where_that_is_clear(
     settings = change(tiny_settings, initial_scale=(0.3,), epochs=40)
     c, path = certified(settings, tiny_data, tmp_path, "vote-gibbs")
     applied = predictions(c, path, unseen(tiny_data), voters=201)
-    shares = np.mean([classes_of_a_draw(path, tiny_data, k) for k in range(300)], 0)
+    shares = classes_of_draws(path, tiny_data, 300).mean(0)
     ordered = np.sort(shares, 1)
     clear = ordered[:, -1] - ordered[:, -2] > 0.3  # six standard deviations of 201 voters
     assert clear.sum() > 20
     assert (applied.classes == shares.argmax(1))[clear].all()
 
 
-def classes_of_a_draw(path: Path, data: Dataset, number: int) -> np.ndarray:
-    """What one explicit whole network gives to the test examples, one-hot; (n, 3)."""
+def classes_of_draws(path: Path, data: Dataset, count: int) -> np.ndarray:
+    """What explicit whole networks give to the test examples, one-hot; (count, n, 3)."""
     checkpoint = Checkpoint.load(path)
     problem = posterior_of(checkpoint, data)
-    weights = problem.network.draw_weights(Noise(derive("explicit", number)))
-    problem.plain.load_state_dict(weights)
-    with torch.no_grad():
-        logits = problem.plain(network_inputs(checkpoint.settings, unseen(data)))
-    return np.eye(3)[logits.argmax(1).numpy()]
+    inputs = network_inputs(checkpoint.settings, unseen(data))
+    given_classes = []
+    for number in range(count):
+        weights = problem.network.draw_weights(Noise(derive("explicit", number)))
+        problem.plain.load_state_dict(weights)
+        with torch.no_grad():
+            given_classes.append(problem.plain(inputs).argmax(1).numpy())
+    return np.eye(3)[np.stack(given_classes)]
 
 
 # What was observed ------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,12 +26,18 @@ def squares(engine: Engine, work: Squares) -> dict[int, int]:
 EXPECTED = {number: number**2 for number in range(50)}
 
 
-def test_the_results_are_those_of_one_process() -> None:
+@pytest.fixture(scope="module")
+def two() -> Iterator[LocalProcesses]:
+    """Kept for the tests that end none of them: each needs seconds to import torch."""
+    with LocalProcesses(2, here=0.0) as engine:
+        yield engine
+
+
+def test_the_results_are_those_of_one_process(two: LocalProcesses) -> None:
     work = Squares(50)
     assert squares(Here(), work) == EXPECTED
-    with LocalProcesses(2, here=0.0) as engine:
-        assert squares(engine, work) == EXPECTED
-        assert squares(engine, Squares(7, plus=1)) == {k: k**2 + 1 for k in range(7)}
+    assert squares(two, work) == EXPECTED
+    assert squares(two, Squares(7, plus=1)) == {k: k**2 + 1 for k in range(7)}
 
 
 def test_work_that_was_given_up_leaves_nothing() -> None:
@@ -41,10 +48,9 @@ def test_work_that_was_given_up_leaves_nothing() -> None:
         assert squares(engine, Squares(50)) == EXPECTED
 
 
-def test_all_workers_work() -> None:
-    with LocalProcesses(2, here=0.0) as engine:
-        work = Squares(60, seconds=0.05)
-        processes = {process for _, (_, process) in engine.results(work, range(60))}
+def test_all_workers_work(two: LocalProcesses) -> None:
+    work = Squares(60, seconds=0.05)
+    processes = {process for _, (_, process) in two.results(work, range(60))}
     assert len(processes) == 2
     assert os.getpid() not in processes
 
@@ -98,10 +104,9 @@ def test_bundles_are_all_the_numbers_in_order(count: int, workers: int) -> None:
     assert all(parts)
 
 
-def test_what_cannot_be_sent_is_done_here() -> None:
+def test_what_cannot_be_sent_is_done_here(two: LocalProcesses) -> None:
     class Inside(Squares):
         """Of a function: no other process can find it."""
 
-    with LocalProcesses(2, here=0.0) as engine:
-        assert squares(engine, Inside(50)) == EXPECTED
-        assert squares(engine, Squares(50)) == EXPECTED
+    assert squares(two, Inside(50)) == EXPECTED
+    assert squares(two, Squares(50)) == EXPECTED

@@ -148,13 +148,14 @@ def test_a_lost_scheduler_is_told(
     scheduler: tuple[str, subprocess.Popen[bytes]],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    # A client that has lost its scheduler tries to connect again for so long.
-    monkeypatch.setattr("pacbound.workers.scheduler.PATIENCE", 10.0)
+    monkeypatch.setattr("pacbound.workers.scheduler.PATIENCE", 300.0)  # to find it, when busy
     address, process = scheduler
     place, told = Place(tmp_path / "a"), queue.Queue[tuple[str, Event]]()
     place.make()
-    DaskCluster(address).begin("a", RunCell(FakeCell("a", seconds=300.0), place, 1), told)
+    cluster = DaskCluster(address)
+    cluster.begin("a", RunCell(FakeCell("a", seconds=3000.0), place, 1), told)
     assert told.get(timeout=600)[1]["event"] == "progress"
+    cluster.client._timeout = 2.0  # for so long it tries to connect again when it is lost
     process.kill()
     _, event = told.get(timeout=600)
     assert event["event"] == "failed"
