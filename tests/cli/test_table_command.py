@@ -135,7 +135,7 @@ def test_published_results_are_shown_where_nothing_has_run(
     assert ours["certificate"] == str(ROOT / "certificates/mlp-600-k-linear.json")
     assert not list(tmp_path.iterdir())
     result = table("--show")
-    assert f"{len(shown)} of 33 have not run in runs/pac-bayes; shown as" in result.stderr
+    assert f"{len(shown)} of 33 cells are shown as published in" in result.stderr
     # Other settings, or a folder that is named, have no published results.
     assert "published" not in table("--show", "--json", "--set", "epochs=2").stdout
     assert "published" not in table("--show", "--json", "--folder", tmp_path).stdout
