@@ -20,7 +20,7 @@ from pacbound.certificate.format import Certificate
 from pacbound.data import Dataset
 from pacbound.data.given import dataset_given
 from pacbound.devices import Arithmetic
-from pacbound.errors import CheckpointError, SettingError
+from pacbound.errors import CheckpointError, DataError, SettingError
 from pacbound.networks.digests import tensors_digest
 from pacbound.networks.input_map import InputMap
 from pacbound.networks.own import prepared
@@ -210,11 +210,11 @@ class StochasticModule(nn.Module):
         The same posterior gives the same probabilities. No certificate covers them.
         """
         problem = self._made()
-        array = inputs.detach().cpu().numpy() if isinstance(inputs, Tensor) else np.asarray(inputs)
+        raw = self._raw(inputs)
         plain = self._plain({}).network
         seed = derive("prediction", self._digest())
         predictor = Predictor(self.settings, problem.network, plain, seed)
-        return torch.from_numpy(predictor.predict(_as_raw(array), samples).probabilities)
+        return torch.from_numpy(predictor.predict(raw, samples).probabilities)
 
     def predict(
         self,
@@ -232,11 +232,10 @@ class StochasticModule(nn.Module):
             certificate: From `certify`. It is checked first.
             voters: The number of networks that vote on each input.
         """
-        array = inputs.detach().cpu().numpy() if isinstance(inputs, Tensor) else np.asarray(inputs)
         return predictions(
             certificate,
             self._current(None),
-            _as_raw(array),
+            self._raw(inputs),
             voters=voters,
             module=self._module[0],
         )
@@ -543,7 +542,7 @@ class StochasticModule(nn.Module):
         ensure_unseen(before.stored_prior, data)
         if before.learned_prior is not None and before.data["sha256"] != data.sha256:
             raise CheckpointError(
-                f"the prior learned from a part of other data than this {data.name}: "
+                f"the prior learned from a part of other data than {data.name}: "
                 "make another stochastic module"
             )
         return self._current(data)
@@ -583,6 +582,17 @@ class StochasticModule(nn.Module):
         if self._problem is None:
             raise SettingError("the network of a recipe is built when it sees data: call fit first")
         return self._problem
+
+    def _raw(self, inputs: Tensor | ArrayLike) -> NDArray[Any]:
+        """Inputs as an array, of the shape that the network was trained on."""
+        array = inputs.detach().cpu().numpy() if isinstance(inputs, Tensor) else np.asarray(inputs)
+        known = self._checkpoint.data["input_shape"] if self._checkpoint is not None else None
+        if known is not None and array.shape[1:] != tuple(known):
+            raise DataError(
+                f"inputs of shape {array.shape[1:]} do not fit: the network was trained on inputs "
+                f"of shape {tuple(known)}; give an array with one row for each input"
+            )
+        return _as_raw(array)
 
     def _digest(self) -> str:
         return tensors_digest(stored(self._made().network))

@@ -50,6 +50,8 @@ def device_named(name: str, local_rank: int = 0) -> torch.device:
     Arguments:
         local_rank: The index of this process on the machine; it selects the GPU.
     """
+    if name.lower() == "gpu":
+        raise SettingError("unknown device 'gpu'; a GPU is cuda (NVIDIA, AMD) or mps (Apple)")
     if name not in DEVICES:
         raise unknown_name("device", name, DEVICES)
     if name not in available():

@@ -290,6 +290,10 @@ def test_probabilities_are_those_of_sampled_networks(tiny_data: Dataset) -> None
     assert torch.allclose(predicted.sum(1), torch.ones(20, dtype=torch.float64))
     assert (predicted - mean).abs().max() < 0.05
     assert torch.equal(predicted, net.predict_proba(torch.from_numpy(few), samples=400))
+    with pytest.raises(
+        pacbound.errors.DataError, match="the network was trained on inputs of shape"
+    ):
+        net.predict_proba(few.reshape(len(few), -1)[:, :3])
 
 
 def test_dropout_stays_off_in_every_mode(tiny_data: Dataset) -> None:

@@ -119,8 +119,11 @@ def table(
     if source is not None:
         rows, borrowed = rows_with_published(chosen, cells, root, source)
     if borrowed:
-        note = f"{borrowed} of {len(cells)} have not run in {root}; shown as published in {source}"
-        click.echo(note, err=True)
+        click.echo(
+            f"{borrowed} of {len(cells)} cells are shown as published in {source}; they have not "
+            f"run in {root}",
+            err=True,
+        )
     if as_json:
         click.echo(json.dumps(rows, indent=1, ensure_ascii=False))
     else:

@@ -290,7 +290,7 @@ def _refuse(checkpoint: Checkpoint, data: Dataset, request: Request) -> None:
     ensure_unseen(checkpoint.stored_prior, data)
     if learned is not None and checkpoint.data["sha256"] != data.sha256:
         raise CheckpointError(
-            f"the checkpoint's prior learned from a part of other data than this {data.name}; "
+            f"the checkpoint's prior learned from a part of other data than {data.name}; "
             "nothing says that the examples here are not among those"
         )
 
@@ -391,7 +391,7 @@ def posterior_of(
     """The checkpoint's network and the prior's centre, rebuilt and compared with its digest."""
     if checkpoint.data["sha256"] != data.sha256 and not allow_other_data:
         raise CheckpointError(
-            f"the checkpoint was trained on other data than this {data.name} (its sha256 begins "
+            f"the checkpoint was trained on other data than {data.name} (its sha256 begins "
             f"{data.sha256[:12]}, not {checkpoint.data['sha256'][:12]}); "
             f"{by_caller('--allow-other-data', 'allow_other_data=True')} certifies on it all the "
             "same"

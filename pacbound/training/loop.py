@@ -146,7 +146,7 @@ def _continued(
 ) -> tuple[Settings, Checkpoint | None]:
     """The settings to resume with, and the start if a finished run gets more epochs."""
     if saved.data["sha256"] != data.sha256:
-        raise CheckpointError(f"{path} was trained on other data than this {data.name}")
+        raise CheckpointError(f"{path} was trained on other data than {data.name}")
     before, earlier = saved.settings.epochs, saved.settings.earlier_epochs
     alike = replace(settings, epochs=before, earlier_epochs=earlier) == saved.settings
     if alike and settings.epochs == before:

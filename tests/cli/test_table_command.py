@@ -147,7 +147,7 @@ def test_published_results_are_shown_where_nothing_has_run(
     assert lean["detail"] == "published with products=bfloat16"
     assert not list(tmp_path.iterdir())
     result = table("--show")
-    assert f"{len(shown)} of 74 have not run in runs/pac-bayes; shown as" in result.stderr
+    assert f"{len(shown)} of 74 cells are shown as published in" in result.stderr
     # Other settings, or a folder that is named, have no published results.
     assert "published" not in table("--show", "--json", "--set", "epochs=2").stdout
     assert "published" not in table("--show", "--json", "--folder", tmp_path).stdout

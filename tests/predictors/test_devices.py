@@ -170,6 +170,8 @@ def test_what_a_device_cannot_do_is_refused() -> None:
         Arithmetic.named("mps", "float64")
     with pytest.raises(PacboundError, match="unknown device"):
         device_named("cude")
+    with pytest.raises(PacboundError, match="a GPU is cuda"):
+        device_named("gpu")
     result = CliRunner().invoke(cli, ["certify", "a.pt", "--predictor", "draw", "--device", "cpu"])
     assert result.exit_code == 2
     assert "the others do not sample" in result.stderr
