@@ -496,6 +496,19 @@ def special_vectors() -> Iterator[tuple[str, Json]]:
             recipe="mlp-600",
         ),
     )
+    for name, network in (("lenet-5", "lenet"), ("mlp-600", "mlp"), ("mlp-600x2", "mlp")):
+        own = prior("initialised", f"{name}-blocks", [grid(x, 60, 190) for x in "ab"])
+        shared = network == "lenet"  # examples share weights
+        claim = per_weights(RISING, 1000, 50, "betting") if shared else per_example(1900, 1000)
+        yield (
+            f"gibbs-blocks-of-{name}",  # the default choices of a recipe, which cost little
+            stochastic(
+                *("gibbs", [claim], data(1000), own),
+                exact(("0.9", "0.25", "-130"), ("0.897", "0", "-126.2")),
+                recipe=f"{name}-blocks",
+                network=network,
+            ),
+        )
     one = prior("initialised", "mlp-600", [grid("all", 120, 184)])
     one["choices"] |= {
         "input_scale": "1",

@@ -129,6 +129,16 @@ def test_show_runs_nothing_and_makes_no_folder(tmp_path: Path) -> None:
     assert max(len(line) for line in result.stdout.splitlines()) <= 80
 
 
+def test_blocks_stand_beside_the_papers_figures_for_their_architecture(tmp_path: Path) -> None:
+    options = ("--show", "--json", "--folder", tmp_path, "--network")
+    plain, blocks = (
+        json.loads(table(*options, network).stdout) for network in ("lenet-5", "lenet-5-blocks")
+    )
+    assert [row["paper"] for row in blocks] == [row["paper"] for row in plain]
+    assert {row["network"] for row in blocks} == {"lenet-5-blocks"}
+    assert {row["paper"] for row in json.loads(table(*options, "lenet-lean").stdout)} == {None}
+
+
 def test_published_results_are_shown_where_nothing_has_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -86,7 +86,7 @@ def test_before_the_first_epoch_ends_there_is_nothing_to_resume(
     def interrupted(*arguments: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("pacbound.api.train", interrupted)
+    monkeypatch.setattr("pacbound.api.fitting.train", interrupted)
     result = run(*TRAIN, "--data", tiny_file, "-o", tmp_path / "run.pt")
     assert result.exit_code == 130
     assert result.stderr.splitlines()[-1] == "stopped; the same command starts again"

@@ -11,13 +11,13 @@ from pacbound.data.entry import Entry
 
 
 def test_by_training(unwritable: Path, tiny_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pacbound.api.train", None)  # it does not come to that
+    monkeypatch.setattr("pacbound.api.fitting.train", None)  # it does not come to that
     path = unwritable / "run.pt"
     said(run(*TRAIN, "--data", tiny_file, "-o", path), f"cannot write {path}:")
 
 
 def test_by_certification(unwritable: Path, trained: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pacbound.api.issue", None)
+    monkeypatch.setattr("pacbound.api.stochastic_module.issue", None)
     path = unwritable / "certificate.json"
     said(run("certify", trained, "-o", path), f"cannot write {path}:")
 

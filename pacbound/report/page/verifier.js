@@ -1452,14 +1452,17 @@
     blocks: (value) => sum([cost(value.length + 1), ...value.map(costOfBlock)]),
   };
 
-  const areEqual = (a, b) =>
-    Array.isArray(a) ? a.length === b.length && a.every((x, i) => x === b[i]) : a === b;
+  /** Whether two values of one entry are equal: words, numbers, and lists of numbers or blocks. */
+  const areEqual = (a, b) => {
+    if (Array.isArray(a)) return a.length === b.length && a.every((x, i) => areEqual(x, b[i]));
+    if (typeof a === "object") return a.layer === b.layer && areEqual(a.sizes, b.sizes);
+    return a === b;
+  };
 
   /** The cost of a tuple of choices in nats; `choices` has the entries of the tuple. */
   const costOfChoices = (recipe, kind, choices) => {
     const usual = defaultChoices(recipe, kind);
     const fields = TUPLES[kind];
-    // The default has no blocks, so comparing them as arrays of numbers is enough.
     if (usual && fields.every((field) => areEqual(choices[field], usual[field]))) {
       return ln(new Fraction(10n, 9n));
     }

@@ -1,33 +1,26 @@
-"""The main Python object: a module with a posterior over its weights."""
+"""A network with a posterior over its weights: trained, certified and saved."""
 
 from __future__ import annotations
 
-import copy
 import os
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack, nullcontext
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
-import numpy as np
-import torch
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from torch import Tensor, nn
 
+from pacbound.api.fitting import Run, run_settings
+from pacbound.api.plain_network import PlainNetwork
+from pacbound.api.posterior_network import PosteriorNetwork
 from pacbound.certificate.format import Certificate
 from pacbound.data import Dataset
 from pacbound.data.given import dataset_given
 from pacbound.devices import Arithmetic
-from pacbound.errors import CheckpointError, DataError, SettingError
-from pacbound.networks.digests import tensors_digest
-from pacbound.networks.input_map import InputMap
-from pacbound.networks.own import prepared
-from pacbound.networks.registry import network_named
-from pacbound.networks.stochastic import StochasticNetwork
-from pacbound.posteriors import posterior_named
-from pacbound.predict.predictor import Predictor
+from pacbound.errors import CheckpointError, SettingError
 from pacbound.predictors import predictor_named
 from pacbound.predictors.applied import Applied, network_of, predictions
 from pacbound.predictors.budget import parse_delta
@@ -37,52 +30,21 @@ from pacbound.predictors.export import draw_certified
 from pacbound.predictors.issuing import Request, issue
 from pacbound.predictors.threshold import parse_threshold
 from pacbound.priors import kind_of
-from pacbound.priors.choices import prior_choices
-from pacbound.priors.declared import Elsewhere, Initialised
-from pacbound.priors.from_elsewhere import copied_state, elsewhere_prior
-from pacbound.priors.stored import StoredPrior
-from pacbound.recipes import Settings, candidate_keys, recipe
+from pacbound.recipes import Settings, recipe
 from pacbound.recipes.commands import GIVEN
-from pacbound.seeds import Noise, TrainingNoise, derive
 from pacbound.training.checkpoints import Checkpoint, described, restored, stored
-from pacbound.training.choosing import chosen_network
-from pacbound.training.descent import OptimizerFactory, Step
+from pacbound.training.descent import OptimizerFactory
 from pacbound.training.given_prior import ensure_unseen, given_prior
 from pacbound.training.log import EpochRecord, TrainingLog, log_path
-from pacbound.training.loop import train
-from pacbound.training.networks import constancy, network_inputs, plain_network, with_structure
 from pacbound.training.notebook_bar import notebook_bar
-from pacbound.training.prior_variance import PriorVariance, Tail
-from pacbound.training.problem import Problem, build
-from pacbound.training.progress import Callback, training_progress
-from pacbound.training.ranks import joined, local_rank
+from pacbound.training.progress import Callback
+from pacbound.training.ranks import local_rank
 from pacbound.workers.choice import engine_for
 
-__all__ = ["PlainNetwork", "StochasticModule", "certify", "load", "stochastic"]
-
-RECIPE = "module"
-FEW = 8  # examples used to trace the layers of a module
+__all__ = ["StochasticModule", "certify"]
 
 
-class PlainNetwork(nn.Module):
-    """An ordinary network behind the fixed map of its inputs.
-
-    Arguments:
-        network: The network itself, with weights.
-        settings: The settings of the input map.
-    """
-
-    def __init__(self, network: nn.Module, settings: Settings) -> None:
-        super().__init__()
-        self.network, self.settings = network, settings
-
-    def forward(self, inputs: Tensor | NDArray[Any]) -> Tensor:
-        """The logits of raw inputs, as stored in the data set."""
-        logits: Tensor = self.network(_mapped(self.settings, inputs))
-        return logits
-
-
-class StochasticModule(nn.Module):
+class StochasticModule(PosteriorNetwork):
     """A network whose weights have a posterior around a prior.
 
     It is an `nn.Module` whose parameters are those of the posterior. Train them with `fit`, or in
@@ -99,7 +61,8 @@ class StochasticModule(nn.Module):
         weights: The state dict of a prior from elsewhere; by default that of the module.
 
     Example:
-        >>> net = stochastic(nn.Linear(4, 3), posterior="diag")
+        >>> import pacbound, torch
+        >>> net = pacbound.stochastic(torch.nn.Linear(4, 3), posterior="diag")
         >>> net(torch.zeros(2, 4)).shape
         torch.Size([2, 3])
     """
@@ -110,25 +73,11 @@ class StochasticModule(nn.Module):
         module: nn.Module | None = None,
         weights: Mapping[str, Tensor] | None = None,
     ) -> None:
-        super().__init__()
-        self.settings = with_structure(settings, module)
         predictor_named(settings.predictor)  # an unknown one fails now
-        if module is not None and network_named(settings.network).is_given:
-            module = prepared(module, constancy(self.settings))  # later changes have no effect
-        if weights is not None:
-            weights = copied_state(weights)
+        super().__init__(settings, module, weights)
         self.history: list[EpochRecord] = []  # the epochs of `fit`
-        self.network: StochasticNetwork | None = None
-        self._module = (module,)  # in a tuple, so that its parameters are not registered
-        self._weights = weights
-        self._problem: Problem | None = None
         self._checkpoint: Checkpoint | None = None  # set by `fit` or `load`
         self._file: Path | str = "network.pt"
-        self._observed = False
-        self._kl: list[PriorVariance] = []  # in a list, so that it is not registered
-        self._start = ""  # the posterior's digest before any training
-        if module is not None:
-            self._assemble(build(self.settings, (), 0, module, self._given()))
 
     @classmethod
     def from_recipe(
@@ -146,123 +95,13 @@ class StochasticModule(nn.Module):
         """
         return cls(recipe(name, settings), module)
 
-    def _given(self) -> StoredPrior | None:
-        """The prior from elsewhere of a user's module, before its variances are fitted."""
-        if not kind_of(self.settings).keeps_values:
-            return None
-        plain = plain_network(self.settings, (), 0, self._module[0])
-        state = plain.state_dict() if self._weights is None else self._weights
-        return elsewhere_prior(self.settings, plain, state)
-
-    def _assemble(self, problem: Problem) -> None:
-        self._problem, self.network = problem, problem.network
-        self._observed, self._kl = False, []
-        self._start = tensors_digest(stored(problem.network))
-        self.train(self.training)
-
-    def train(self, mode: bool = True) -> Self:
-        """Set the training mode of the posteriors.
-
-        A user's module stays in evaluation mode: the network is trained as it predicts.
-        """
-        super().train(mode)
-        if self.network is not None and self._module[0] is not None:
-            ours = {id(m) for layer in self.network.layers.values() for m in layer.modules()}
-            for part in self.network.module.modules():
-                if id(part) not in ours:
-                    part.training = False
-        return self
-
-    # Use as a network.
-
-    def forward(self, inputs: Tensor | NDArray[Any]) -> Tensor:
-        """The logits of raw inputs with freshly drawn weights; differentiable in the parameters.
-
-        The weights are drawn with torch's global generator, as set by `torch.manual_seed`.
-        """
-        network, seen = self._ready(inputs)
-        seed = derive("call", int(torch.randint(2**62, ())))
-        outputs: Tensor = network(seen, TrainingNoise(seed, seen.device))
-        return outputs
-
-    def mean(self, inputs: Tensor | NDArray[Any]) -> Tensor:
-        """The logits of the network whose weights are the posterior's means."""
-        network, seen = self._ready(inputs)
-        outputs: Tensor = network(seen, None)
-        return outputs
-
-    def sample(self, count: int = 1, seed: int = 0) -> list[PlainNetwork]:
-        """Ordinary networks drawn from the posterior, as many as `count`.
-
-        Network number k depends only on the seed, the posterior and k.
-        """
-        problem = self._made()
-        with torch.no_grad():
-            weights = [
-                problem.network.draw_weights(Noise(derive("sample", seed, self._digest(), number)))
-                for number in range(count)
-            ]
-        return [self._plain(each) for each in weights]
-
-    def predict_proba(self, inputs: Tensor | ArrayLike, samples: int = 20) -> Tensor:
-        """The class probabilities of raw inputs, averaged over networks drawn from the posterior.
-
-        The same posterior gives the same probabilities. No certificate covers them.
-        """
-        problem = self._made()
-        raw = self._raw(inputs)
-        plain = self._plain({}).network
-        seed = derive("prediction", self._digest())
-        predictor = Predictor(self.settings, problem.network, plain, seed)
-        return torch.from_numpy(predictor.predict(raw, samples).probabilities)
-
-    def predict(
-        self,
-        inputs: Tensor | ArrayLike,
-        certificate: Certificate,
-        *,
-        voters: int | None = None,
-    ) -> Applied:
-        """The classes of raw inputs, by the predictor that a certificate of this module covers.
-
-        `draw` and `fixed` are one network, `gibbs` draws a network for every input, and a vote
-        draws an odd number of networks for every input.
-
-        Arguments:
-            certificate: From `certify`. It is checked first.
-            voters: The number of networks that vote on each input.
-        """
-        return predictions(
-            certificate,
-            self._current(None),
-            self._raw(inputs),
-            voters=voters,
-            module=self._module[0],
-        )
-
-    def kl(self) -> Tensor:
-        """The KL to the prior plus the price of the prior's variances, in nats; differentiable.
-
-        For training without `fit`. The certificate recomputes it in float64.
-        """
-        problem, settings = self._made(), self.settings
-        if not self._kl:
-            mode = settings.prior_variance
-            self._kl.append(
-                PriorVariance(
-                    problem.network,
-                    dict(problem.center),
-                    settings.variance_groups,
-                    "fixed" if problem.variances else "profiled" if mode == "trained" else mode,
-                    Tail(settings.kl_samples, settings.delta / 5),
-                    problem.variances or (settings.fixed_variance,),
-                )
-            )
-        (divergence,) = self._kl
-        divergence.move_center(next(problem.network.parameters()))
-        kl, union = divergence()
-        nats: Tensor = kl + union.to(kl)
-        return nats
+    @classmethod
+    def _of(cls, made: Checkpoint, path: Path, module: nn.Module | None = None) -> StochasticModule:
+        """The network of a checkpoint that was read from a file."""
+        net = cls(made.settings, module)
+        net._adopt(made)
+        net.history, net._file = TrainingLog(log_path(path)).records(), path
+        return net
 
     def fit(
         self,
@@ -333,7 +172,7 @@ class StochasticModule(nn.Module):
             "products": products,
             **(settings or {}),
         }
-        chosen = self._chosen(given, examples, label)
+        chosen = run_settings(self.settings, given, examples, label)
         arithmetic = Arithmetic.named(
             device, "float64" if dtype == "float64" else "float32", local_rank()
         )
@@ -342,44 +181,20 @@ class StochasticModule(nn.Module):
         if start is not None:
             before = start.epoch and start.settings.epochs
             chosen = replace(chosen, epochs=before + chosen.epochs, earlier_epochs=before)
-        records: list[EpochRecord] = []
-        watching = [*callbacks, Callback(on_epoch=records.append)]
-
-        def on_step(step: Step) -> None:
-            for watch in watching:
-                watch.on_step(step)
-
-        def on_epoch(record: EpochRecord) -> None:
-            for watch in watching:
-                watch.on_epoch(record)
-
-        with ExitStack() as stack:
-            ranks = stack.enter_context(joined(arithmetic.device))
-            if progress and ranks.first:
-                watching.append(stack.enter_context(training_progress(chosen.objective)))
-            saved = Checkpoint.load(path).settings if resume and path is not None else None
-
-            def decide(still_here: Callable[[], None]) -> Settings:
-                def step(at: Step) -> None:
-                    still_here()
-                    on_step(at)
-
-                return chosen_network(chosen, examples, saved, step)
-
-            made = train(
-                ranks.from_first(decide),
-                examples,
-                path,
-                resume,
-                on_step,
-                on_epoch,
-                self._module[0],
-                ranks,
-                arithmetic,
-                optimizer,
-                start,
-                self._weights,
-            )
+        run = Run(
+            chosen,
+            examples,
+            path,
+            resume,
+            self._module[0],
+            self._weights,
+            arithmetic,
+            optimizer,
+            start,
+            callbacks,
+            progress,
+        )
+        made, records = run.train()
         if path is not None:
             self._file, records = path, TrainingLog(log_path(path)).records()
         self.history = records if path is not None or start is None else [*self.history, *records]
@@ -499,6 +314,34 @@ class StochasticModule(nn.Module):
                 seconds,
             )
 
+    def predict(
+        self,
+        inputs: Tensor | ArrayLike,
+        certificate: Certificate,
+        *,
+        voters: int | None = None,
+    ) -> Applied:
+        """The classes of raw inputs, by the predictor that a certificate of this module covers.
+
+        `draw` and `fixed` are one network, `gibbs` draws a network for every input, and a vote
+        draws an odd number of networks for every input.
+
+        Arguments:
+            certificate: From `certify`. It is checked first.
+            voters: The number of networks that vote on each input.
+        """
+        return predictions(
+            certificate,
+            self._current(None),
+            self._raw(inputs),
+            voters=voters,
+            module=self._module[0],
+        )
+
+    @property
+    def _input_shape(self) -> tuple[int, ...] | None:
+        return None if self._checkpoint is None else tuple(self._checkpoint.data["input_shape"])
+
     def draw(self, data: object, *, label: str = "") -> PlainNetwork:
         """The one network that `certify(data, predictor="draw")` covers."""
         examples = dataset_given(data, label or self.settings.label)
@@ -521,17 +364,6 @@ class StochasticModule(nn.Module):
         self._file = Path(path)
 
     # State.
-
-    def _chosen(self, given: Mapping[str, object], data: Dataset, label: str) -> Settings:
-        """The settings of a run, with the name that the command gives the data, if any."""
-        now = self.settings
-        values = now.everything() | {"epochs": now.epochs - now.earlier_epochs}
-        given = {key: value for key, value in given.items() if value is not None}
-        if now.prior_choice != "none" and set(given) & candidate_keys(now.recipe):
-            given = {"prior_choice": "none"} | given  # what is given is not chosen
-        values |= given
-        values |= {"data": data.origin or GIVEN, "earlier_epochs": 0}
-        return Settings.from_mapping(values | ({"label": label} if label else {}))
 
     def _trained_before(self, data: Dataset) -> Checkpoint | None:
         """The posterior to continue from; None if it is still at the prior."""
@@ -577,102 +409,6 @@ class StochasticModule(nn.Module):
         self._assemble(problem)
         if where is not None:
             self.to(where)
-
-    def _made(self) -> Problem:
-        if self._problem is None:
-            raise SettingError("the network of a recipe is built when it sees data: call fit first")
-        return self._problem
-
-    def _raw(self, inputs: Tensor | ArrayLike) -> NDArray[Any]:
-        """Inputs as an array, of the shape that the network was trained on."""
-        array = inputs.detach().cpu().numpy() if isinstance(inputs, Tensor) else np.asarray(inputs)
-        known = self._checkpoint.data["input_shape"] if self._checkpoint is not None else None
-        if known is not None and array.shape[1:] != tuple(known):
-            raise DataError(
-                f"inputs of shape {array.shape[1:]} do not fit: the network was trained on inputs "
-                f"of shape {tuple(known)}; give an array with one row for each input"
-            )
-        return _as_raw(array)
-
-    def _digest(self) -> str:
-        return tensors_digest(stored(self._made().network))
-
-    def _plain(self, weights: Mapping[str, Tensor]) -> PlainNetwork:
-        """The plain network with these weights, and with the statistics that are not drawn."""
-        problem = self._made()
-        plain = copy.deepcopy(problem.plain).eval()
-        buffers = dict(problem.network.module.named_buffers())
-        own = {name: value for name, value in plain.state_dict().items() if name in buffers}
-        plain.load_state_dict({**{name: buffers[name] for name in own}, **weights}, strict=False)
-        return PlainNetwork(plain, self.settings)
-
-    def _ready(self, inputs: Tensor | NDArray[Any]) -> tuple[StochasticNetwork, Tensor]:
-        """The network, and its inputs for raw inputs."""
-        network = self._made().network
-        where = next(network.parameters())
-        seen = _mapped(self.settings, inputs).to(where.device)
-        if seen.is_floating_point():
-            seen = seen.to(where.dtype)
-        if network_named(self.settings.network).is_observed and not self._observed:
-            few = seen[:FEW]
-            network.observe(few if len(few) > 1 else torch.cat([few, few]))
-            self._observed = True
-        return network, seen
-
-
-def _as_raw(array: NDArray[Any]) -> NDArray[Any]:
-    """Bytes unchanged; other numbers as float32."""
-    return array if array.dtype == np.uint8 else np.asarray(array, np.float32)
-
-
-def _mapped(settings: Settings, inputs: Tensor | NDArray[Any]) -> Tensor:
-    """The network's inputs for raw inputs; a tensor keeps its device and its graph."""
-    if not isinstance(inputs, Tensor):
-        return network_inputs(settings, _as_raw(np.asarray(inputs)))
-    if settings.alignment != "none":
-        return network_inputs(settings, _as_raw(inputs.detach().cpu().numpy()))
-    floats = inputs.float() / 255 if inputs.dtype == torch.uint8 else inputs
-    mapped: Tensor = InputMap(inputs.shape[1:], settings.input_scale, settings.smoothing)(floats)
-    return mapped
-
-
-def stochastic(
-    module: nn.Module,
-    posterior: str = "k-linear",
-    prior: Initialised | Elsewhere | None = None,
-    *,
-    settings: Mapping[str, object] | None = None,
-) -> StochasticModule:
-    """A stochastic network with the architecture of the module.
-
-    Arguments:
-        module: A module of supported layers. It is copied; its parameters' values are used only
-            in a prior from elsewhere.
-        posterior: diag, k-diag, k-linear or k-nonlinear.
-        prior: `pacbound.priors.Initialised`, the default, `pacbound.priors.Learned`, or
-            `pacbound.priors.elsewhere(state_dict, origin=…)`.
-        settings: Other settings, as listed by `pacbound recipes show module`.
-    """
-    prior = prior or Initialised()
-    given = {"posterior": posterior, **prior.settings(), **(settings or {})}
-    chosen = with_structure(recipe(RECIPE, given), module)
-    posterior_named(chosen.posterior)  # an unknown posterior, or one without a price, fails now
-    prior_choices(chosen)
-    weights = prior.state if isinstance(prior, Elsewhere) else None
-    return StochasticModule(chosen, module, weights)
-
-
-def load(path: str | os.PathLike[str], module: nn.Module | None = None) -> StochasticModule:
-    """Load a stochastic network from a checkpoint of `fit`, `save` or the command line.
-
-    Arguments:
-        module: The user's own network, if the checkpoint is of one: a file holds no code.
-    """
-    made = Checkpoint.load(Path(path))
-    net = StochasticModule(made.settings, module)
-    net._adopt(made)
-    net.history, net._file = TrainingLog(log_path(Path(path))).records(), Path(path)
-    return net
 
 
 certify = StochasticModule.certify
