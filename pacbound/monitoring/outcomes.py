@@ -202,7 +202,8 @@ def _read_file(path: Path, readers: Mapping[str, Callable[[str], int]]) -> Outco
             used = _used(header, readers, str(path))
             blocks = list(_blocks(_trimmed(rows), header, used, readers, path))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise FileError(f"cannot read {path} as .csv: {error}") from error
+        words = error.strerror if isinstance(error, OSError) else f"it is no CSV file: {error}"
+        raise FileError(f"cannot read {path}: {words}") from error
     columns = [np.concatenate([block[i] for block in blocks]) for i in range(len(used))]
     return Outcomes(dict(zip(used, columns, strict=True)), str(path))
 
