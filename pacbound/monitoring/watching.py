@@ -66,6 +66,7 @@ def watched(
             raise unknown_name("claim", name, FAMILIES)
     chosen: list[Claim] = []
     left: dict[str, str] = {}
+    has_one_cost = len({claim.cost for claim in certificate.claims} - {None}) == 1
     for claim in certificate.claims:
         missing = missing_columns(claim, outcomes.columns)
         if families is not None and family(claim) not in families:
@@ -73,7 +74,9 @@ def watched(
         elif claim.bound >= 1:
             left.setdefault(f"{claim.loss}, {claim.scope}", "a bound of 1 cannot be refuted")
         elif missing:
-            lacks = f"no column {' or '.join(missing)}"
+            # The reader of outcomes knows the column of a single cost by this name alone.
+            names = ["cost" if has_one_cost and "cost:" in name else name for name in missing]
+            lacks = f"no column {' or '.join(names)}"
             if families is not None:
                 raise DataError(f"{outcomes.where}: {lacks}, which the claim {family(claim)} needs")
             left[family(claim)] = lacks

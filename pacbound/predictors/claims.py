@@ -305,6 +305,8 @@ def read_groups(source: str, data: str) -> tuple[str, ...]:
         return tuple(str(value).strip() for value in values.tolist())
     file, colon, column = source.rpartition(".csv:")
     path = Path(f"{file}.csv") if colon else Path(data)
+    if path.suffix == ".csv" and not path.exists():
+        raise FileError(f"groups {source}: there is no file {path}")
     if path.suffix != ".csv" or not path.is_file():
         raise SettingError(
             f"groups {source}: {path} is not a CSV file; give FILE.csv:COLUMN or FILE.npy"

@@ -102,10 +102,11 @@ def chosen_network(
     listed = candidates(settings)
     if len(listed) == 1:
         return settings
-    for each in listed if before is not None else ():
-        same = replace(each, prior_spread=before.prior_spread)
-        if prior_settings(same) == prior_settings(before):
-            return same
+    if before is not None:
+        for each in listed:
+            same = replace(each, prior_spread=before.prior_spread)
+            if prior_settings(same) == prior_settings(before):
+                return same
     part = split_of(settings, data).learned_data(data)
 
     def step(at: Step) -> None:

@@ -23,7 +23,9 @@ __all__ = ["borne_spread", "errors_of", "fitted_variances"]
 
 Examples = tuple[Tensor, Tensor]  # inputs as the network sees them, and labels
 
-SPREADS = [2.0 ** (-k / 2) for k in range(2, 40)]  # a weight's noise, relative to its layer
+SPREADS: list[float] = [
+    2.0 ** (-k / 2) for k in range(2, 40)
+]  # a weight's noise, relative to its layer
 MOST = 10_000  # examples to fit on
 CHANGED = 0.1  # the answers that noise may change on new examples, for each error of the centre
 FITTING = 500  # examples at a time; they share a draw if weights must be drawn
@@ -90,7 +92,8 @@ class _Probe:
     def answers(self, inputs: Tensor) -> Tensor:
         """The classes without noise."""
         with products_in(self.settings.prior_products, inputs.device):
-            parts = [self.network(rows, None, DRAWS).float() for rows in inputs.split(FITTING)]
+            batches = torch.split(inputs, FITTING)
+            parts = [self.network(rows, None, DRAWS).float() for rows in batches]
         return torch.cat(parts).argmax(1)
 
     def largest_spread(self, examples: Examples, allowed: int, most: float = 1.0) -> float:
@@ -98,8 +101,8 @@ class _Probe:
         spreads = [spread for spread in SPREADS if spread <= most] or SPREADS[-1:]
         for spread in spreads:
             if self.errors(spread, examples, allowed) <= allowed:
-                break
-        return spread
+                return spread
+        return spreads[-1]
 
     def errors(self, spread: float | None, examples: Examples, enough: int) -> int:
         """The errors, or the first number of errors above `enough`; None for no noise."""

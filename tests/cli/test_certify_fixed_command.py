@@ -133,6 +133,8 @@ def test_groups_of_data_and_parts(folder: Path, tiny_file: Path) -> None:
     result = run("--predictions", "p.csv", "--groups", "groups.csv:region", "-o", "d.json")
     assert result.exit_code == 0, result.output
     assert {c.get("group") for c in record("d.json")["claims"]} == {None, "x", "y"}
+    words = ["--predictions", "p.csv", "-o", "e.json", "--groups"]
+    refused(run(*words, "none.csv:region"), "there is no file none.csv")
 
 
 def test_names_with_brackets_are_shown_as_they_are(folder: Path) -> None:

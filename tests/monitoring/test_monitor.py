@@ -19,7 +19,14 @@ sys.path.insert(0, str(Path(__file__).parent))
 from outcome_cases import CLASSES, DRAW, EVERY, certificate, part, stream, write
 
 import pacbound
-from pacbound.errors import CertificateError, DataError, MonitorError, PacboundError, SettingError
+from pacbound.errors import (
+    CertificateError,
+    DataError,
+    FileError,
+    MonitorError,
+    PacboundError,
+    SettingError,
+)
 from pacbound.monitoring import Monitored, certificate_digest, load_monitored
 from pacbound.monitoring.process import POINTS
 from pacbound.monitoring.process import Path as WealthPath
@@ -470,6 +477,27 @@ def test_costs_are_from_0_to_1(cost: str) -> None:
     columns[name][4] = cost
     with pytest.raises(DataError, match=r"row 5: cost:.* is not a cost from 0 to 1"):
         pacbound.monitor(EVERY, columns)
+
+
+def test_the_column_of_a_single_cost_is_named_as_it_is_read(tmp_path: Path) -> None:
+    columns = {"label": [0, 1] * 50, "prediction": [0, 1] * 49 + [1, 0]}
+    costs = [0.0] * 98 + [0.5, 1.0]
+    made = pacbound.certify_fixed(
+        np.array(columns["prediction"]), np.array(columns["label"]), example_costs=costs
+    )
+    path = tmp_path / "costs.json"
+    path.write_text(made.to_json())
+    result = pacbound.monitor(path, columns)
+    assert result.left_out == {"cost": "no column cost"}
+    with pytest.raises(DataError, match="no column cost, which"):
+        pacbound.monitor(path, columns, claims=["cost"])
+    watched = pacbound.monitor(path, columns | {"cost": costs})
+    assert [each.claim.loss for each in watched.claims] == ["zero-one", "cost"]
+
+
+def test_a_missing_file_of_outcomes_is_named_once(tmp_path: Path) -> None:
+    with pytest.raises(FileError, match=r"cannot read .*none\.csv: No such file or directory$"):
+        pacbound.monitor(CLASSES, tmp_path / "none.csv")
 
 
 def test_costs_are_rounded_down() -> None:
