@@ -77,11 +77,13 @@ class Divisible(Posterior):
 class Across(Posterior):
     """W = M + diag(r) N diag(c): N is the noise of one posterior over all blocks of a tensor.
 
-    r and c are constants: the units of the blocks of rows and of columns. They commute with the
-    maps of K-Linear up to similarity (diag(r) A = A' diag(r)), so they add nothing to the family.
-    But they give the maps between blocks the scale of the block that they lead to: without them, a
-    small entry of a map from a block of scale 0.1 to a sleeping block of scale 0.001 would double
-    the variance there, and the KL of many thousand weights.
+    r and c are constants: the units of the blocks of rows and of columns. For K-Linear they add
+    nothing to the family, because diag(r) A = A' diag(r) for another unit triangle A'. They give
+    every block a Lipschitz constant in proportion to its own scale, and the flows of K-Nonlinear
+    see all blocks in units of their initial scale.
+
+    A map is shared by all blocks along its mode. If some of them are to stay at their prior, it
+    must stay the identity there, also where another block would gain from it.
 
     Arguments:
         cut: Where the tensor is cut.
