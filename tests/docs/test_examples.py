@@ -30,6 +30,7 @@ NOT_RUN = {
     "pacbound table bandit": "hours of playing",
     "pacbound features --extractor pacbound.": "needs pretrained weights, CIFAR-10 and minutes",
     "pacbound data get keel": "needs a download; tests/data/test_keel.py reads the tables",
+    "pacbound table learned --network": "minutes of training; tests/cli runs a cell",
     "pacbound table keel --p": "minutes of training; tests/experiments/keel runs a cell",
     "pacbound certify mlp.pt --scheduler": "needs a Dask cluster; tests/workers has one",
     "pacbound vi lenet-5-cifar5": "needs CIFAR-10, and minutes for an epoch",
