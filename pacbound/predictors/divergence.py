@@ -81,14 +81,11 @@ class _SquaredDistances:
         return derive("squared distances", self.seed, self.grouping, self.samples, CHUNK)
 
     def begin(self) -> Chunk:
-        network = copy.deepcopy(self.network)
+        each = _Distances(copy.deepcopy(self.network), self.center, self.grouping)
 
         def distances(number: int) -> list[list[float]]:
             source = Noise(derive("kl samples", self.seed, number))
-            return [
-                _squared_distances(network, self.center, self.grouping, source)
-                for _ in range(min(CHUNK, self.samples - number * CHUNK))
-            ]
+            return [each.of(source) for _ in range(min(CHUNK, self.samples - number * CHUNK))]
 
         return distances
 
@@ -108,7 +105,7 @@ def sampled_primitives(
     results = sampler.results("sampling the KL", work)
     squares = [row for rows in results for row in rows]  # (samples, groups)
     primitives = []
-    at_zero = _squared_distances(precise, center, grouping, None)
+    at_zero = _Distances(precise, center, grouping).of(None)
     for place, (layers, members) in enumerate(grouped(precise, center, grouping)):
         d = sum(q.mean.numel() for q, _ in members)
         mean = math.fsum(row[place] for row in squares) / samples
@@ -141,25 +138,39 @@ def _missing(members: list[tuple[Piece, Tensor]], d: int, lipschitz: float) -> f
     return lipschitz * (math.sqrt(normals) - math.sqrt(d)) * (1 + 1e-9)
 
 
-def _squared_distances(
-    network: StochasticNetwork,
-    center: Mapping[str, Tensor],
-    grouping: str,
-    source: Noise | None,
-) -> list[float]:
-    """‖W − Θ0‖² of every group for one draw; for E = 0 if there is no source."""
-    posteriors = list(network.posteriors(center))
-    groups = [
-        [place for place, (name, _, _) in enumerate(posteriors) if name in layers]
-        for layers in network.variance_groups(grouping)
-    ]
-    noises = [torch.zeros(q.shape, dtype=torch.float64) for _, q, _ in posteriors]
-    if source is not None:
-        for place in (place for group in groups for place in group):
-            noises[place] = source.normal(*posteriors[place][1].shape, dtype=torch.float64)
-    values = network.sample_blocks(noises)
-    squares = [
-        float((value - part.double()).square().sum())
-        for value, (_, _, part) in zip(values, posteriors, strict=True)
-    ]
-    return [sum(squares[place] for place in group) for group in groups]
+class _Distances:
+    """‖W − Θ0‖² of every group, draw by draw.
+
+    Arguments:
+        network: The posterior, in float64.
+        center: The prior's centre, by parameter name.
+        grouping: The layers that share one variance.
+    """
+
+    def __init__(
+        self, network: StochasticNetwork, center: Mapping[str, Tensor], grouping: str
+    ) -> None:
+        posteriors = list(network.posteriors(center))
+        self._network = network
+        self._shapes = [q.shape for _, q, _ in posteriors]
+        self._centers = [part.double() for _, _, part in posteriors]
+        self._groups = [
+            [place for place, (name, _, _) in enumerate(posteriors) if name in layers]
+            for layers in network.variance_groups(grouping)
+        ]
+
+    def of(self, source: Noise | None) -> list[float]:
+        """For one draw of all weights; for E = 0 if there is no source."""
+        noises = [torch.zeros(0)] * len(self._shapes)
+        for place in (place for group in self._groups for place in group):
+            shape = self._shapes[place]
+            if source is None:
+                noises[place] = torch.zeros(shape, dtype=torch.float64)
+            else:
+                noises[place] = source.normal(*shape, dtype=torch.float64)
+        values = self._network.sample_blocks(noises)
+        squares = [
+            float((value - part).square().sum())
+            for value, part in zip(values, self._centers, strict=True)
+        ]
+        return [sum(squares[place] for place in group) for group in self._groups]
