@@ -82,6 +82,8 @@ def unreadable(error: Exception) -> str:
     """Why a text file cannot be read, and what to do."""
     if isinstance(error, UnicodeDecodeError):
         return "it is not UTF-8 text; save it as UTF-8"
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
     return str(error)[:200]
 
 

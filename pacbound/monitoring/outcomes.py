@@ -203,7 +203,7 @@ def _read_file(path: Path, readers: Mapping[str, Callable[[str], int]]) -> Outco
             used = _used(header, readers, str(path))
             blocks = list(_blocks(_trimmed(rows), header, used, readers, path))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise FileError(f"cannot read {path} as .csv: {unreadable(error)}") from error
+        raise FileError(f"cannot read {path}: {unreadable(error)}") from error
     columns = [np.concatenate([block[i] for block in blocks]) for i in range(len(used))]
     return Outcomes(dict(zip(used, columns, strict=True)), str(path))
 

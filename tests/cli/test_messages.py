@@ -119,8 +119,9 @@ def test_verify_takes_folders(tmp_path: Path) -> None:
     command = ["verify", str(tmp_path), str(tmp_path / "b.json")]
     result = CliRunner().invoke(cli, command)
     assert result.exit_code == 0, result.output
-    names = [line.split(":")[0] for line in result.output.splitlines()]
+    names = [line.split(":")[0] for line in result.stdout.splitlines()]
     assert names == [f"VERIFIED {tmp_path / place}" for place in ("b.json", "deep/a.json")]
+    assert result.stderr.startswith(f"skipped {tmp_path / 'net.inputs.json'}")
     policy = CliRunner().invoke(cli, ["policy", str(tmp_path), "-o", str(tmp_path / "p.yaml")])
     assert policy.exit_code == 0, policy.output
     (tmp_path / "damaged.json").write_text("{")  # it is seen, not passed over

@@ -122,7 +122,8 @@ def test_of_a_cell_of_a_table(tiny_settings: Settings, tmp_path: Path, largest_f
 def test_a_cell_that_cannot_be_locked_fails_in_one_line(
     tiny_settings: Settings, tmp_path: Path
 ) -> None:
-    cell = PacBayesCell(tiny_settings, "mlp-600", "ours", "diag", Certification(draws=600))
+    asked = Certification(PREDICTORS, draws=600)
+    cell = PacBayesCell(tiny_settings, asked, "mlp-600", "ours", "diag")
     lock = Place.of(cell, tmp_path).path / "lock"
     lock.mkdir(parents=True)
     events: list[Any] = []

@@ -38,8 +38,8 @@ def evaluations_table(folder: Path) -> str:
 def uncertainty_table(folder: Path) -> str:
     """Abstention, detection of other data and corrupted images, where a cell has measured them."""
     rows = [
-        "| network, posterior | error | half answered | AUROC | corrupted | its ECE |",
-        "|---|---|---|---|---|---|",
+        "| network, posterior | half | AUROC | corrupted | ECE |",
+        "|---|---|---|---|---|",
     ]
     for _, record in _published(folder):
         if "uncertainty" not in record:
@@ -53,8 +53,8 @@ def uncertainty_table(folder: Path) -> str:
             for name in ("error", "expected_calibration_error")
         )
         rows.append(
-            f"| {network}, {posterior} | {100 * record['evaluation']['error']:.2f} "
-            f"| {100 * half:.2f} | {found['other']['auroc_total']:.4f} | {error:.2f} | {gap:.2f} |"
+            f"| {network}, {posterior} | {100 * half:.2f} "
+            f"| {found['other']['auroc_total']:.4f} | {error:.2f} | {gap:.2f} |"
         )
     return "\n".join(rows)
 
