@@ -64,6 +64,8 @@ def _name(panels: Sequence[Axes], title: str) -> None:
         xticks=STRENGTHS,
     )
     learning.set(title="training", xlabel="epoch", ylabel="training error, per cent", yscale="log")
+    learning.yaxis.set_major_formatter("{x:g}")
+    learning.yaxis.set_minor_formatter("{x:g}")
 
 
 def _calibration(panel: Axes, record: Mapping[str, Any], style: Mapping[str, Any]) -> None:
