@@ -31,8 +31,8 @@ class PosteriorKind:
         place: The class, or `package.module:class`.
         has_noise: Whether weights vary. Without noise, the KL to any prior is infinite.
         has_exact_kl: Whether the KL has a closed form after training. Otherwise it is sampled.
-        starts_linear: Whether training has a first phase with a Gaussian law
-            (`linear_epochs`), and a last phase with its own learning rate.
+        starts_as: The posterior that it is in a first phase of training (`linear_epochs`), before a
+            last phase with its own learning rate; empty if training has no such phase.
         dense_modes: Whether it needs a square matrix for every mode of a tensor.
         maps_across: Whether its maps can run across blocks that have prior variances of their own.
     """
@@ -41,7 +41,7 @@ class PosteriorKind:
     place: str | type[Posterior]
     has_noise: bool = True
     has_exact_kl: bool = True
-    starts_linear: bool = False
+    starts_as: str = ""
     dense_modes: bool = False
     maps_across: bool = False
 
@@ -88,7 +88,7 @@ register(
         "k-nonlinear",
         "pacbound.posteriors.k_nonlinear:KNonlinear",
         has_exact_kl=False,
-        starts_linear=True,
+        starts_as="k-linear",
         dense_modes=True,
         maps_across=True,
     )

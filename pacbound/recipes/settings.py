@@ -165,8 +165,8 @@ class Settings:
             if not valid(value):
                 raise SettingError(f"setting {name} must be {_words(expected)}, not {value!r}")
         posterior, network = posterior_kind(self.posterior), NETWORKS[self.network]
-        if self.linear_epochs and not posterior.starts_linear:
-            names = [name for name, kind in POSTERIORS.items() if kind.starts_linear]
+        if self.linear_epochs and not posterior.starts_as:
+            names = [name for name, kind in POSTERIORS.items() if kind.starts_as]
             raise SettingError(
                 f"setting linear_epochs is for {' or '.join(names)}: other posteriors are linear"
             )

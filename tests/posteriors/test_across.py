@@ -371,7 +371,7 @@ def test_both_checkers_accept_its_certificates(make: Any, family: str, tmp_path:
     x = np.random.default_rng(0).normal(size=(200, 4)).astype(np.float32)
     data = x, (x[:, 0] > 0).astype(np.int64)
     settings = {"blocks": [[1, 2, 3]], "later_bias": -4, "block_maps": "across"}
-    if POSTERIORS[family].starts_linear:
+    if POSTERIORS[family].starts_as:
         settings |= {"linear_epochs": 0, "flow_hidden": [4], "kl_samples": 50}
     net = pacbound.stochastic(make(), family, settings=settings)
     net.fit(data, epochs=2, batch=50, progress=False)

@@ -16,7 +16,7 @@ from pacbound.files import file_digest
 from pacbound.recipes import Settings
 from pacbound.training.checkpoints import Checkpoint
 from pacbound.training.log import EpochRecord, TrainingLog, log_path
-from pacbound.training.loop import train
+from pacbound.training.loop import after_linear_phase, linear_settings, train
 
 change = dataclasses.replace
 
@@ -242,3 +242,45 @@ def test_averaging_is_an_exponential_mean() -> None:
     average.swap()
     assert module.weight.item() == pytest.approx(seen[-1])
     assert math.isclose(average.average[0].item(), 6.0)
+
+
+FLOWS = {"posterior": "k-nonlinear", "flow_hidden": (6,), "linear_epochs": 2, "epochs": 1}
+
+
+@pytest.mark.parametrize("warm", [0, 1])
+def test_a_finished_linear_training_is_the_linear_phase(
+    tiny_settings: Settings, tiny_data: Dataset, tmp_path: Path, warm: int
+) -> None:
+    settings = change(tiny_settings, warm_start_epochs=warm, averaging=0.9, **FLOWS)
+    first = linear_settings(settings)
+    assert first is not None and first.epochs == 2 and not first.linear_epochs
+    linear = train(change(first, flow_hidden=(9,)), tiny_data)
+    begun = after_linear_phase(settings, tiny_data, linear)
+    assert begun.epoch == warm + 2 and begun.settings == settings
+    assert all(
+        torch.equal(begun.posterior[name], linear.posterior[name]) for name in linear.posterior
+    )
+    path = tmp_path / "a.pt"
+    begun.save(path)
+    seen: list[EpochRecord] = []
+    made = train(settings, tiny_data, path, resume=True, on_epoch=seen.append)
+    assert [(record.epoch, record.phase) for record in seen] == [(warm + 3, "bound")]
+    flows = set(made.posterior) - set(linear.posterior)
+    assert any(not torch.equal(made.posterior[name], begun.posterior[name]) for name in flows)
+
+
+@pytest.mark.parametrize("other", [{"epochs": 3}, {"seed": 1}, {"averaging": 0.5}])
+def test_another_training_is_not_the_linear_phase(
+    tiny_settings: Settings, tiny_data: Dataset, other: dict[str, object]
+) -> None:
+    settings = change(tiny_settings, **FLOWS)
+    first = linear_settings(settings)
+    assert first is not None
+    linear = train(change(first, **other), tiny_data)
+    with pytest.raises(PacboundError, match="linear phase"):
+        after_linear_phase(settings, tiny_data, linear)
+
+
+def test_only_some_settings_have_a_linear_phase(tiny_settings: Settings) -> None:
+    assert linear_settings(tiny_settings) is None
+    assert linear_settings(change(tiny_settings, **(FLOWS | {"linear_epochs": 0}))) is None

@@ -8,7 +8,7 @@ import os
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -129,6 +129,8 @@ class TrainedCell(ABC):
         path = folder / CHECKPOINT
         if _readable(path) is None:
             self._take_training(folder, data.sha256)
+        if _readable(path) is None:
+            self._take_linear_phase(folder, data)
         resume = _readable(path) is not None  # an unreadable file counts as none
         if not resume and self.settings.prior_fraction:
             self._take_prior(folder, data)
@@ -164,6 +166,27 @@ class TrainedCell(ABC):
                 for name in (LOG, CHECKPOINT):
                     _copy(other.with_name(name), folder / name)
                 return
+
+    def _take_linear_phase(self, folder: Path, data: Dataset) -> None:
+        """Begin with the finished training of a cell whose posterior this one starts as."""
+        from pacbound.training.loop import after_linear_phase, linear_settings
+
+        if linear_settings(self.settings) is None:
+            return
+        for other in sorted(folder.parent.glob(f"*/{CHECKPOINT}")):
+            found = _readable(other)
+            if found is None or found.data["sha256"] != data.sha256:
+                continue
+            try:
+                begun = after_linear_phase(self.settings, data, found)
+            except PacboundError:  # a training with other settings
+                continue
+            log = TrainingLog(folder / LOG)
+            for record in TrainingLog(other.with_name(LOG)).records():
+                phase = "linear" if record.phase == "bound" else record.phase
+                log.append(replace(record, phase=phase))
+            begun.save(folder / CHECKPOINT)
+            return
 
     def _take_prior(self, folder: Path, data: Dataset) -> None:
         """Copy the prior that another cell learned, or began to learn, with the same settings.
