@@ -30,7 +30,7 @@ from pacbound.predictors.risk import is_error
 from pacbound.priors.learned import LearnedPrior
 from pacbound.priors.split import split_of
 from pacbound.recipes import Settings
-from pacbound.training import loop
+from pacbound.training import run
 from pacbound.training.checkpoints import Checkpoint
 from pacbound.training.learned_prior import learn_prior
 from pacbound.training.loop import train
@@ -184,7 +184,8 @@ def test_kl_agrees_with_a_dense_normal(
         tiny_settings, posterior, hidden=(3,), variance_groups=grouping, learning_rate=0.02
     )
     path = tmp_path / "a.pt"
-    monkeypatch.setattr(loop._Run, "_stay_if_better", lambda run, prior: None)  # it has moved
+    # It has moved.
+    monkeypatch.setattr(run.TrainingRun, "_stay_if_better", lambda self, prior: None)
     train(settings, tiny_data, path)
     certificate = certify(path, tiny_data, REQUEST)
     learned = Checkpoint.load(path).learned_prior

@@ -15,8 +15,9 @@ from pacbound.errors import PacboundError
 from pacbound.files import file_digest
 from pacbound.recipes import Settings
 from pacbound.training.checkpoints import Checkpoint
+from pacbound.training.linear_phase import after_linear_phase, linear_settings
 from pacbound.training.log import EpochRecord, TrainingLog, log_path
-from pacbound.training.loop import after_linear_phase, linear_settings, train
+from pacbound.training.loop import train
 
 change = dataclasses.replace
 

@@ -169,7 +169,7 @@ class TrainedCell(ABC):
 
     def _take_linear_phase(self, folder: Path, data: Dataset) -> None:
         """Begin with the finished training of a cell whose posterior this one starts as."""
-        from pacbound.training.loop import after_linear_phase, linear_settings
+        from pacbound.training.linear_phase import after_linear_phase, linear_settings
 
         if linear_settings(self.settings) is None:
             return
