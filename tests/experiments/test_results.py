@@ -11,9 +11,16 @@ import pytest
 from pacbound.certificate import checker
 from pacbound.certificate.format import FORMAT, Certificate
 from pacbound.experiments.learned.page import elsewhere_table, learned_table
-from pacbound.experiments.pac_bayes.page import NONE_YET, commands_table, results_table
+from pacbound.experiments.pac_bayes.page import (
+    NONE_YET,
+    commands_table,
+    published,
+    results_table,
+)
 from pacbound.experiments.pages import TABLES, PageTable, updated
 from pacbound.experiments.summary_page import summary_table
+from pacbound.priors import prior_of
+from pacbound.report.amounts import percent_up
 from pacbound.report.terms import principal, terms
 
 ROOT = Path(__file__).parents[2]
@@ -62,6 +69,32 @@ def test_tables_of_vectors(make: Callable[[Path], str], tmp_path: Path) -> None:
     head, line, *rows = make(tmp_path).splitlines()
     assert len(rows) > 10 and set(line) <= set("|-")
     assert {row.count("|") for row in (head, line, *rows)} == {head.count("|")}
+
+
+def test_the_results_link_every_certificate_without_data(tmp_path: Path) -> None:
+    for path in VECTORS.glob("accepted-*.json"):
+        shutil.copy(path, tmp_path)
+    made = results_table(tmp_path)
+    for name, certificate in published(tmp_path):
+        expected = prior_of(certificate).is_free_of_data and certificate.evidence is not None
+        assert made.count(f"/{name})") == expected
+
+
+def test_the_summary_has_the_smallest_bounds(tmp_path: Path) -> None:
+    for path in VECTORS.glob("accepted-*.json"):
+        shutil.copy(path, tmp_path)
+    bounds: dict[tuple[str, bool, str], float] = {}
+    for _, certificate in published(tmp_path):
+        key = certificate.model.recipe or "", prior_of(certificate).learns, certificate.predictor
+        bounds[key] = min(certificate.risk_bound, bounds.get(key, 1.0))
+    head, _, *rows = summary_table(tmp_path).splitlines()
+    names = [name.strip().lower() for name in head.split("|")[3:6]]
+    for row in rows:
+        recipe, prior, *shown = [part.strip() for part in row.split("|")[1:6]]
+        for name, text in zip(names, shown, strict=True):
+            bound = bounds.pop((recipe, prior == "learned", name), None)
+            assert text.startswith("–" if bound is None else f"[**{percent_up(bound)}**]")
+    assert not {name for _, _, name in bounds} & {*names}
 
 
 def test_the_table_of_figures_from_elsewhere_has_our_lowest_bounds() -> None:

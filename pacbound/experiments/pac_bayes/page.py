@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import zip_longest
 from pathlib import Path
 
 from pacbound.certificate.format import FORMAT, Certificate
@@ -53,26 +54,63 @@ def table(head: str, rows: list[str]) -> str:
 
 
 def results_table(folder: Path) -> str:
-    """Bound, risk, KL and test error for priors without data, beside the paper's nearest bound."""
-    rows = []
+    """Every training around a prior without data, with the certificates of its predictors.
+
+    Risk, KL and test error are those of the first certificate of a row. The paper's bound is its
+    nearest one.
+    """
+    trainings: dict[tuple[str, str, str], list[tuple[str, Certificate]]] = {}
     for name, certificate in published(folder):
-        model, evidence = certificate.model, certificate.evidence
-        if not prior_of(certificate).is_free_of_data or evidence is None:
-            continue
-        objective = certificate.made.settings.get("objective", "–")
-        which = "" if predictor_of(certificate).is_default else f", {certificate.predictor}"
-        beside = closest(model.recipe or "", model.posterior or "", objective)
-        paper = f"{beside.bound:.2f}" if beside else "–"
-        tail = ""
-        if evidence.kind == "monte-carlo":
-            tail = f", tail {float(evidence.nats) - sampled_kl(certificate, None):.0f}"
-        what = f"{model.recipe}, {model.posterior}{which}"
-        rows.append(
-            f"| [{what}](../certificates/{name}) | **{percent_up(certificate.risk_bound)}** "
-            f"| {100 * observed(principal(certificate)):.2f} | {evidence.nats:.0f}{tail} "
-            f"| {test_percent(certificate)} | {paper} |"
-        )
-    return table("| network | bound | risk | KL | test | paper |", rows)
+        if prior_of(certificate).is_free_of_data and certificate.evidence is not None:
+            trainings.setdefault(_training(certificate), []).append((name, certificate))
+    rows = []
+    for training, certificates in sorted(trainings.items()):
+        draws = [named for named in certificates if predictor_of(named[1]).exports_network]
+        others = [named for named in certificates if not predictor_of(named[1]).exports_network]
+        rows += [_row(training, *pair) for pair in zip_longest(others, draws)]
+    return table(
+        "| network, posterior, objective | Gibbs | draw | risk | KL | test | paper |", rows
+    )
+
+
+def _training(certificate: Certificate) -> tuple[str, str, str]:
+    """The recipe, the posterior and the objective."""
+    model = certificate.model
+    return model.recipe or "", model.posterior or "", certificate.made.settings.get("objective", "")
+
+
+def _row(
+    training: tuple[str, str, str],
+    gibbs: tuple[str, Certificate] | None,
+    draw: tuple[str, Certificate] | None,
+) -> str:
+    first = gibbs or draw
+    assert first is not None
+    certificate = first[1]
+    evidence = certificate.evidence
+    assert evidence is not None
+    beside = closest(*training)
+    paper = f"{beside.bound:.2f}" if beside else "–"
+    tail = ""
+    if evidence.kind == "monte-carlo":
+        tail = f", tail {float(evidence.nats) - sampled_kl(certificate, None):.0f}"
+    recipe, posterior, objective = training
+    which = (
+        "" if predictor_of(certificate).is_default or not gibbs else f", {certificate.predictor}"
+    )
+    return (
+        f"| {recipe}, {posterior}, {objective or '–'}{which} | {_bound(gibbs)} | {_bound(draw)} "
+        f"| {100 * observed(principal(certificate)):.2f} | {evidence.nats:.0f}{tail} "
+        f"| {test_percent(certificate)} | {paper} |"
+    )
+
+
+def _bound(named: tuple[str, Certificate] | None) -> str:
+    """The bound in per cent, with a link to its certificate."""
+    if named is None:
+        return "–"
+    name, certificate = named
+    return f"[**{percent_up(certificate.risk_bound)}**](../certificates/{name})"
 
 
 def commands_table(folder: Path) -> str:
