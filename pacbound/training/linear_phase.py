@@ -28,8 +28,7 @@ def linear_settings(settings: Settings) -> Settings | None:
 def after_linear_phase(settings: Settings, data: Dataset, linear: Checkpoint) -> Checkpoint:
     """A run with these settings after its linear phase, taken from a training that was just this.
 
-    The posterior is the one that `linear` saved. A run of its own would continue with the weights
-    of its last step. The optimiser and the average start anew.
+    It ends with the same weights as a run that trains the linear phase itself.
 
     Arguments:
         linear: The finished training with `linear_settings`.
@@ -39,6 +38,8 @@ def after_linear_phase(settings: Settings, data: Dataset, linear: Checkpoint) ->
         raise SettingError("the checkpoint is not that of the linear phase of these settings")
     split, prior = split_of(settings, data), linear.stored_prior
     run = TrainingRun(settings, data, split, prior, None, ALONE, CPU, None)
+    if [*run.prior_variance.parameters(), *run.objective.parameters()]:
+        raise SettingError("a trained prior variance or weight of the KL is not in the checkpoint")
     flows = stored(run.network)  # they start as the identity
     run.begin_at(replace(linear, posterior={**flows, **linear.posterior}))
     if run.average is not None:

@@ -127,10 +127,8 @@ class TrainingRun:
         self.modules = torch.nn.ModuleList([self.network, self.prior_variance, self.objective])
         self.phases = phases_of(settings)
         self.epochs = sum(phase.epochs for phase in self.phases)
-        steps = math.ceil(data.m / settings.batch) * (self.epochs - settings.warm_start_epochs)
-        decay = min(settings.averaging, 1 - 1 / max(1.0, AVERAGED * steps))
-        self.average = PolyakAverage(self.network, decay) if settings.averaging else None
         self.factory = optimizer
+        self.average = self._new_average(self.phase_at(1)[0])
         self.descent = self._new_descent()
         self.shown_bound: float | None = None
         parts = self.network, self.prior_variance, self.objective
@@ -168,6 +166,20 @@ class TrainingRun:
             before -= phase.epochs
         raise ValueError(f"there is no epoch {epoch}")
 
+    def _begin(self, phase: Phase) -> None:
+        """Begin a phase after another one, at the weights that a run of that alone would save."""
+        if self.average is not None and self.average.steps:
+            self.average.swap()
+        self.average = self._new_average(phase)
+        self.descent = self._new_descent()
+
+    def _new_average(self, phase: Phase) -> PolyakAverage | None:
+        if not self.settings.averaging:
+            return None
+        steps = math.ceil(self.data.m / self.settings.batch) * phase.epochs
+        decay = min(self.settings.averaging, 1 - 1 / max(1.0, AVERAGED * steps))
+        return PolyakAverage(self.network, decay)
+
     def _new_descent(self) -> Descent:
         parameters = list(self.modules.parameters())
         if self.factory is None:
@@ -184,8 +196,8 @@ class TrainingRun:
         settings = self.settings
         phase, before = self.phase_at(epoch)
         warm = phase.name == "warm-start"
-        if epoch == settings.warm_start_epochs + 1:
-            self.descent = self._new_descent()
+        if not before:
+            self._begin(phase)
         self.network.activate(nonlinear=phase.name == "bound")
         self._join(phase)
         source = TrainingNoise(derive("training", settings.seed, epoch), self.arithmetic.device)
@@ -380,6 +392,8 @@ class TrainingRun:
     def restore(self, saved: Checkpoint) -> None:
         """Continue from a checkpoint."""
         self._restore_posterior(saved)
+        self.average = self._new_average(self.phase_at(saved.epoch)[0])
+        self.descent = self._new_descent()
         parts = {"modules", "optimizer", "average"}
         try:
             if not isinstance(saved.training, dict) or set(saved.training) != parts:

@@ -260,6 +260,27 @@ def test_another_certification_does_not_train_again(
         assert (after / name).read_bytes() == (before / name).read_bytes()
 
 
+def test_a_posterior_begins_with_the_training_of_the_one_that_it_starts_as(
+    tiny_file: Path, tmp_path: Path, no_probe: None
+) -> None:
+    from pacbound.experiments.tables.trained import LOG
+
+    common = {"hidden_bias": 0, "initial_scale": 0.05, "flow_hidden": "[6]"}
+    where = ["--folder", str(tmp_path / "cells"), "--objective", "ours"]
+    first = [*settings(tiny_file, **common, epochs=6), *where, "--posterior", "k-linear"]
+    more = settings(tiny_file, **common, linear_epochs=6, epochs=1)
+    second = [*more, *where, "--posterior", "k-nonlinear"]
+    for options in (first, second):
+        assert table(*options).exit_code == 0
+    logs = []
+    for name in ("mlp-600-k-linear", "mlp-600-k-nonlinear"):
+        text = (folders(first)[name] / LOG).read_text(encoding="utf-8")
+        logs.append([json.loads(line) for line in text.splitlines()])
+    assert [record["phase"] for record in logs[1]] == ["linear"] * 6 + ["bound"]
+    times = [[record["seconds"] for record in log[:6]] for log in logs]
+    assert times[0] == times[1]  # copied, not trained again
+
+
 def test_other_data_in_the_same_file_is_another_cell(tiny_file: Path, tmp_path: Path) -> None:
     from pacbound.experiments.tables import table_named
     from pacbound.experiments.tables.cell import Selection

@@ -48,6 +48,7 @@ def test_same_seed_same_result(tiny_settings: Settings, tiny_data: Dataset, tmp_
         {"posterior": "diag", "variance_groups": "network", "warm_start_epochs": 1},
         {"alignment": "deskew", "hidden_bias": -1.0, "initial_scale": (0.1, 0.03)},
         {"posterior": "k-nonlinear", "flow_hidden": (6,), "weight_draws": 3},
+        {"posterior": "k-nonlinear", "flow_hidden": (6,), "linear_epochs": 2, "averaging": 0.9},
     ],
 )
 def test_resumed_equals_uninterrupted(
@@ -266,8 +267,7 @@ def test_a_finished_linear_training_is_the_linear_phase(
     seen: list[EpochRecord] = []
     made = train(settings, tiny_data, path, resume=True, on_epoch=seen.append)
     assert [(record.epoch, record.phase) for record in seen] == [(warm + 3, "bound")]
-    flows = set(made.posterior) - set(linear.posterior)
-    assert any(not torch.equal(made.posterior[name], begun.posterior[name]) for name in flows)
+    assert same(made, train(settings, tiny_data)) and not same(made, begun)
 
 
 @pytest.mark.parametrize("other", [{"epochs": 3}, {"seed": 1}, {"averaging": 0.5}])
@@ -280,6 +280,16 @@ def test_another_training_is_not_the_linear_phase(
     linear = train(change(first, **other), tiny_data)
     with pytest.raises(PacboundError, match="linear phase"):
         after_linear_phase(settings, tiny_data, linear)
+
+
+def test_a_trained_prior_variance_is_not_in_the_checkpoint_of_the_linear_phase(
+    tiny_settings: Settings, tiny_data: Dataset
+) -> None:
+    settings = change(tiny_settings, prior_variance="trained", **FLOWS)
+    first = linear_settings(settings)
+    assert first is not None
+    with pytest.raises(PacboundError, match="is not in the checkpoint"):
+        after_linear_phase(settings, tiny_data, train(first, tiny_data))
 
 
 def test_only_some_settings_have_a_linear_phase(tiny_settings: Settings) -> None:
