@@ -13,10 +13,13 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 from refusals import refused
+from warm_python import WarmPython, forked_workers
 
 from pacbound.experiments.learned.elsewhere import ELSEWHERE, lowest
 from pacbound.verification import verify
 from pacbound_cli import cli
+
+pytestmark = pytest.mark.usefixtures("warm_workers")
 
 ROOT = Path(__file__).parents[2]
 PREDICTORS = ("fixed", "draw", "gibbs")
@@ -55,11 +58,14 @@ def no_probe(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="module")
-def small(tiny_file: Path, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+def small(
+    tiny_file: Path, tmp_path_factory: pytest.TempPathFactory, warm_python: WarmPython
+) -> list[str]:
     """The options of a table of one cell, which is finished."""
     folder = tmp_path_factory.mktemp("learned") / "cells"
     options = [*settings(tiny_file), "--folder", str(folder)]
-    result = table(*options, "--workers", "1")
+    with forked_workers(warm_python):
+        result = table(*options, "--workers", "1")
     assert result.exit_code == 0, result.output
     assert "measuring the speed of mlp-600-learned k-linear" in result.stderr
     assert "1 cell to do, 0 done already; about " in result.stderr

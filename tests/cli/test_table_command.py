@@ -14,10 +14,13 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 from refusals import refused
+from warm_python import WarmPython, forked_workers
 
 from pacbound.api import StochasticModule
 from pacbound.verification import verify
 from pacbound_cli import cli
+
+pytestmark = pytest.mark.usefixtures("warm_workers")
 
 ROOT = Path(__file__).parents[2]
 
@@ -34,12 +37,15 @@ def settings(data: Path, **more: Any) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def small(tiny_file: Path, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+def small(
+    tiny_file: Path, tmp_path_factory: pytest.TempPathFactory, warm_python: WarmPython
+) -> list[str]:
     """The options of a table of two cells, which is finished."""
     folder = tmp_path_factory.mktemp("table") / "cells"
     options = [*settings(tiny_file), "--posterior", "diag", "--folder", str(folder)]
     options += ["--objective", "catoni", "--objective", "ours"]
-    result = table(*options)
+    with forked_workers(warm_python):
+        result = table(*options)
     assert result.exit_code == 0, result.output
     assert "2 cells to do, 0 done already; about " in result.stderr
     assert "2 side by side" in result.stderr
