@@ -87,6 +87,7 @@ class WarmPython(AbstractContextManager["WarmPython"]):
         self.pid = self._server.pid
 
     def __exit__(self, *error: object) -> None:
+        self._socket.shutdown(socket.SHUT_RDWR)  # whoever else may have inherited it
         self._socket.close()
         self._server.wait()
 
@@ -182,7 +183,7 @@ def serve(requests: socket.socket) -> dict[str, Any]:
             while os.waitpid(-1, os.WNOHANG)[0]:
                 pass
         if not message:
-            sys.exit()
+            os._exit(0)
         if os.fork() == 0:
             requests.close()
             return _run_in_child(json.loads(message), handles)

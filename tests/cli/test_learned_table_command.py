@@ -151,8 +151,8 @@ def epochs_of_the_prior(root: Path) -> int:
 
 def test_kill_minus_nine_while_the_prior_learns(small: list[str], tmp_path: Path) -> None:
     """Resumed, it ends with the certificates of an undisturbed run."""
-    command = [sys.executable, "-m", "pacbound_cli", "table", "learned", *small]
-    command += ["--workers", "1", "--folder", str(tmp_path)]
+    options = [*small, "--workers", "1", "--folder", str(tmp_path)]
+    command = [sys.executable, "-m", "pacbound_cli", "table", "learned", *options]
     process = subprocess.Popen(command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
     while epochs_of_the_prior(tmp_path) < 3 and process.poll() is None:
         time.sleep(0.005)
@@ -161,8 +161,8 @@ def test_kill_minus_nine_while_the_prior_learns(small: list[str], tmp_path: Path
     if not list(tmp_path.glob("*/checkpoint.pt")):  # on a busy machine it may be further
         shown = table(*small[:-2], "--show", "--folder", tmp_path)
         assert f"/{PRIOR_EPOCHS} of the prior" in shown.stdout
-    again = subprocess.run(command, capture_output=True, text=True)
-    assert again.returncode == 0, again.stderr
+    again = table(*options)
+    assert again.exit_code == 0, again.stderr
     assert "mlp-600-learned: resumed after epoch " in again.stderr
     for predictor in PREDICTORS:
         undisturbed = only(root_of(small)) / f"{predictor}.json"

@@ -350,8 +350,8 @@ def test_kill_minus_nine_in_the_middle_of_training(small: list[str], tmp_path: P
     """Resumed, it ends with the certificate of an undisturbed run."""
     done = folders(small)["mlp-600-diag"]
     shutil.copytree(done, tmp_path / done.name)  # a finished cell tells the speed
-    command = [sys.executable, "-m", "pacbound_cli", "table", "pac-bayes", *small]
-    command += ["--folder", str(tmp_path)]
+    options = [*small, "--folder", str(tmp_path)]
+    command = [sys.executable, "-m", "pacbound_cli", "table", "pac-bayes", *options]
     for _ in range(20):  # on a busy machine the cell may be done before this process sees it
         kill_after_three_epochs(command, tmp_path)
         if not list(tmp_path.glob("*-catoni-*/gibbs.json")):
@@ -359,8 +359,8 @@ def test_kill_minus_nine_in_the_middle_of_training(small: list[str], tmp_path: P
         for folder in tmp_path.glob("*-catoni-*"):
             shutil.rmtree(folder)
     assert not list(tmp_path.glob("*-catoni-*/gibbs.json"))
-    again = subprocess.run(command, capture_output=True, text=True)
-    assert again.returncode == 0, again.stderr
+    again = table(*options)
+    assert again.exit_code == 0, again.stderr
     assert "measuring" not in again.stderr
     assert "1 cell to do, 1 done already" in again.stderr
     assert "mlp-600-catoni-diag: resumed after epoch " in again.stderr
