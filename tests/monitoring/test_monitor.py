@@ -294,8 +294,9 @@ def damaged(node: Any) -> list[Any]:
 
 def test_any_damage_is_refused_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No damage ends in another error: its exit code would say that a claim is refuted."""
-    # The certificate is the same each time.
-    monkeypatch.setattr("pacbound.monitoring.monitor.verify", functools.cache(verify))
+    # The certificate is the same each time. Its module has the name of a function.
+    module = sys.modules["pacbound.monitoring.monitor"]
+    monkeypatch.setattr(module, "verify", functools.cache(verify))
     state = tmp_path / "s.json"
     pacbound.monitor(CLASSES, stream(3, 0.5, classes=2), state=state)
     records = damaged(json.loads(state.read_bytes()))
