@@ -489,7 +489,7 @@ class Certificate:
         if not isinstance(record, dict) or record.get("format") != FORMAT:
             raise CertificateError(f"not a certificate of the format {FORMAT}")
         rest = {name: value for name, value in record.items() if name != "format"}
-        certificate: Certificate = _object(cls).read(rest, "", rest)
+        certificate: Certificate = _kind(cls).read(rest, "", rest)
         fixed = certificate.predictor == "fixed"
         kinds: tuple[str, ...] = ("none", "learned") if fixed else _KINDS[1:]
         Word(kinds).read(certificate.prior.kind, "prior.kind", rest)
