@@ -12,7 +12,9 @@ help:  ## this list
 
 $(INSTALLED): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev]'
+	$(BIN)/python -m pip install --quiet --no-compile -c constraints.txt -e '.[dev]'
+	@# pip would compile one file after the other, tests of the dependencies too
+	$(BIN)/python -m compileall -qq -j 0 -x '/tests/' $(VENV)/lib || true
 	touch $@
 
 install: $(INSTALLED)  ## the environment, with pacbound and the tools of development
@@ -43,7 +45,8 @@ browser:  ## Chromium, which tests look at the report's page with
 	command -v chromium >/dev/null || echo "install chromium to test the report's page too"
 
 test: $(INSTALLED) lint browser  ## lint, types, tests, and a check of every published certificate
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
+	@# with bytecode: a process that a test starts need not compile pacbound again
+	OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 2 --dist worksteal
 	$(PYTHON) -I -S pacbound/certificate/checker.py certificates/*.json results/examples/*.json
 
 docs: $(INSTALLED)  ## the documentation, as pages in build/docs

@@ -44,4 +44,9 @@ def printable_json(text: str) -> str:
         {"name": "≤ \\u009b2J"}
     """
     # Outside its strings, JSON has no other unprintable characters than line breaks.
-    return "".join(x if x.isprintable() or x == "\n" else json.dumps(x)[1:-1] for x in text)
+    return "\n".join(
+        line
+        if line.isprintable()  # nearly all are
+        else "".join(x if x.isprintable() else json.dumps(x)[1:-1] for x in line)
+        for line in text.split("\n")
+    )

@@ -10,6 +10,7 @@ import hypothesis
 import numpy as np
 import pytest
 import torch
+from warm_python import WarmPython, forked_workers
 
 from pacbound.data import Dataset
 from pacbound.recipes import Settings, recipe
@@ -83,6 +84,20 @@ def bandit_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     best = (contexts @ generator.standard_normal((4, 3))).argmax(1)
     np.savez(path, contexts=contexts, rewards=np.eye(3)[best])
     return path
+
+
+@pytest.fixture(scope="session")
+def warm_python() -> Iterator[WarmPython]:
+    """A process with torch in it that forks for each command."""
+    with WarmPython() as python:
+        yield python
+
+
+@pytest.fixture
+def warm_workers(warm_python: WarmPython) -> Iterator[None]:
+    """Worker processes are forked, where a test is not about how they start."""
+    with forked_workers(warm_python):
+        yield
 
 
 @pytest.fixture(scope="module")

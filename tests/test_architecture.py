@@ -6,6 +6,7 @@ Every import counts, also those inside functions and under TYPE_CHECKING.
 from __future__ import annotations
 
 import ast
+import functools
 import sys
 from collections import defaultdict
 from collections.abc import Iterator
@@ -70,6 +71,7 @@ def package_of(module: str) -> str:
     return rest.partition(".")[0] or first if first == "pacbound" else first
 
 
+@functools.cache
 def crossings() -> list[tuple[str, str]]:
     """Pairs of modules of different packages, of which the first imports the second."""
     return [
@@ -81,9 +83,6 @@ def crossings() -> list[tuple[str, str]]:
     ]
 
 
-CROSSINGS = crossings()
-
-
 def test_every_package_has_a_place_in_the_order() -> None:
     assert {package_of(module) for module in MODULES} == set(HEIGHT)
 
@@ -91,7 +90,7 @@ def test_every_package_has_a_place_in_the_order() -> None:
 def test_no_import_points_upward() -> None:
     upward = {
         (module, imported)
-        for module, imported in CROSSINGS
+        for module, imported in crossings()
         if HEIGHT[package_of(imported)] > HEIGHT[package_of(module)]
     }
     assert upward - KNOWN_EXCEPTIONS == set()
@@ -100,7 +99,7 @@ def test_no_import_points_upward() -> None:
 
 def test_packages_have_no_cycles() -> None:
     graph: dict[str, set[str]] = defaultdict(set)
-    for module, imported in CROSSINGS:
+    for module, imported in crossings():
         if (module, imported) not in KNOWN_EXCEPTIONS:
             graph[package_of(module)].add(package_of(imported))
     left = {package: set(below) for package, below in graph.items()}
@@ -113,7 +112,7 @@ def test_packages_have_no_cycles() -> None:
 def test_only_the_command_line_imports_experiments() -> None:
     importers = {
         package_of(module)
-        for module, imported in CROSSINGS
+        for module, imported in crossings()
         if package_of(imported) == "experiments"
     }
     assert importers == {"pacbound_cli"}

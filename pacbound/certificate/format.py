@@ -8,6 +8,7 @@ Reading checks only the shape. The checker decides whether the claims hold.
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 import typing
@@ -466,7 +467,7 @@ class Certificate:
 
     def to_mapping(self) -> dict[str, Any]:
         """The certificate as parsed JSON, in the order of the format."""
-        return {"format": FORMAT, **_Object(Certificate).write(self)}
+        return {"format": FORMAT, **_object(Certificate).write(self)}
 
     def to_json(self) -> str:
         """The certificate's text, the same for equal certificates."""
@@ -488,7 +489,7 @@ class Certificate:
         if not isinstance(record, dict) or record.get("format") != FORMAT:
             raise CertificateError(f"not a certificate of the format {FORMAT}")
         rest = {name: value for name, value in record.items() if name != "format"}
-        certificate: Certificate = _Object(cls).read(rest, "", rest)
+        certificate: Certificate = _kind(cls).read(rest, "", rest)
         fixed = certificate.predictor == "fixed"
         kinds: tuple[str, ...] = ("none", "learned") if fixed else _KINDS[1:]
         Word(kinds).read(certificate.prior.kind, "prior.kind", rest)
@@ -520,7 +521,7 @@ _PAIR = re.compile(r"\[\n +(\d+),\n +(\d+)\n +\]")
 def _kind(annotation: Any) -> Any:
     """The kind of an annotation: a dataclass, also inside an array, is an object."""
     if isinstance(annotation, type):
-        return _Object(annotation)
+        return _object(annotation)
     if isinstance(annotation, Array):
         return Array(annotation.least, annotation.most, _kind(annotation.of))
     return annotation
@@ -585,9 +586,15 @@ class _Object:
         }
 
 
+@functools.cache
+def _object(cls: type[Any]) -> _Object:
+    """The kind of a dataclass; to evaluate its annotations takes longer than to read or write."""
+    return _Object(cls)
+
+
 def schema() -> dict[str, Any]:
     """The JSON Schema of the format: kinds and fields, without the conditions between them."""
-    described = _Object(Certificate).schema()
+    described = _object(Certificate).schema()
     described["properties"] = {"format": {"enum": [FORMAT]}, **described["properties"]}
     described["required"] = ["format", *described["required"]]
     return {

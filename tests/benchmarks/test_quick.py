@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from warm_python import WarmPython
 
 FOLDER = Path(__file__).parents[2] / "benchmarks"
 FILES = sorted(FOLDER.glob("*.py"))
@@ -26,7 +26,7 @@ def is_benchmark(file: Path) -> bool:
 BENCHMARKS = [file for file in FILES if is_benchmark(file)]
 
 
-def run_quick(file: Path, folder: Path) -> None:
+def run_quick(file: Path, folder: Path, python: WarmPython) -> None:
     """Run a benchmark with `--quick` in an empty folder; fail if anything is wrong with that."""
     assert "--quick" in file.read_text(encoding="utf-8"), f"{file.name} does not know --quick"
     work, data = folder / "work", folder / "data"
@@ -38,14 +38,8 @@ def run_quick(file: Path, folder: Path) -> None:
         "https_proxy": "http://127.0.0.1:9",
         "OMP_NUM_THREADS": "1",
     }
-    done = subprocess.run(
-        [sys.executable, file, "--quick"],
-        cwd=work,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=LONGEST,
-    )
+    command = [sys.executable, file, "--quick"]
+    done = python.run(command, cwd=work, env=environment, timeout=LONGEST)
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip(), f"{file.name} prints nothing"
     assert not list(work.iterdir()), f"{file.name} leaves files"
@@ -53,8 +47,8 @@ def run_quick(file: Path, folder: Path) -> None:
 
 
 @pytest.mark.parametrize("file", BENCHMARKS, ids=lambda file: file.stem)
-def test_benchmark_runs_quickly(file: Path, tmp_path: Path) -> None:
-    run_quick(file, tmp_path)
+def test_benchmark_runs_quickly(file: Path, tmp_path: Path, warm_python: WarmPython) -> None:
+    run_quick(file, tmp_path, warm_python)
 
 
 def test_there_are_benchmarks() -> None:
@@ -76,9 +70,11 @@ WITHOUT_QUICK = {
 
 
 @pytest.mark.parametrize(("text", "flaw"), WITHOUT_QUICK.items(), ids=WITHOUT_QUICK.values())
-def test_other_benchmarks_fail(text: str, flaw: str, tmp_path: Path) -> None:
+def test_other_benchmarks_fail(
+    text: str, flaw: str, tmp_path: Path, warm_python: WarmPython
+) -> None:
     file = tmp_path / "new.py"
     file.write_text(f"import argparse\ndef main():\n    {text}\nmain()\n", encoding="utf-8")
     assert is_benchmark(file)
     with pytest.raises(AssertionError, match=flaw):
-        run_quick(file, tmp_path)
+        run_quick(file, tmp_path, warm_python)

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 from refusals import refused
+from warm_python import WarmPython, forked_workers
 
 from pacbound.experiments.bandit import cell as cells
 from pacbound.experiments.bandit.cell import BanditCell
@@ -22,6 +23,8 @@ from pacbound.experiments.tables import table_named
 from pacbound.experiments.tables.place import Place
 from pacbound.experiments.tables.selection import Selection
 from pacbound_cli import cli
+
+pytestmark = pytest.mark.usefixtures("warm_workers")
 
 QUICK = {"hidden": 8, "minibatches": 5, "batch": 16, "learning_rate": 0.01}
 SET = [word for key, value in QUICK.items() for word in ("--set", f"{key}={value}")]
@@ -35,12 +38,15 @@ def run(*words: str | Path) -> Result:
 
 
 @pytest.fixture(scope="module")
-def played(bandit_file: Path, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+def played(
+    bandit_file: Path, tmp_path_factory: pytest.TempPathFactory, warm_python: WarmPython
+) -> list[str]:
     """The words of a command that has run, in child processes."""
     folder = tmp_path_factory.mktemp("played")
     words = ["bandit", str(bandit_file), "--agent", "diag", "--agent", "linear", "--seeds", "2"]
     words += [*SET, "--workers", "2", "--folder", str(folder / "runs")]
-    result = run(*words)
+    with forked_workers(warm_python):
+        result = run(*words)
     assert result.exit_code == 0, result.output
     assert "4 cells to do, 0 done already; about " in result.stderr
     assert "2 side by side with 1 thread each" in result.stderr

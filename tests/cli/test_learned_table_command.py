@@ -13,10 +13,13 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 from refusals import refused
+from warm_python import WarmPython, forked_workers
 
 from pacbound.experiments.learned.elsewhere import ELSEWHERE, lowest
 from pacbound.verification import verify
 from pacbound_cli import cli
+
+pytestmark = pytest.mark.usefixtures("warm_workers")
 
 ROOT = Path(__file__).parents[2]
 PREDICTORS = ("fixed", "draw", "gibbs")
@@ -55,11 +58,14 @@ def no_probe(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="module")
-def small(tiny_file: Path, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+def small(
+    tiny_file: Path, tmp_path_factory: pytest.TempPathFactory, warm_python: WarmPython
+) -> list[str]:
     """The options of a table of one cell, which is finished."""
     folder = tmp_path_factory.mktemp("learned") / "cells"
     options = [*settings(tiny_file), "--folder", str(folder)]
-    result = table(*options, "--workers", "1")
+    with forked_workers(warm_python):
+        result = table(*options, "--workers", "1")
     assert result.exit_code == 0, result.output
     assert "measuring the speed of mlp-600-learned k-linear" in result.stderr
     assert "1 cell to do, 0 done already; about " in result.stderr
@@ -145,8 +151,8 @@ def epochs_of_the_prior(root: Path) -> int:
 
 def test_kill_minus_nine_while_the_prior_learns(small: list[str], tmp_path: Path) -> None:
     """Resumed, it ends with the certificates of an undisturbed run."""
-    command = [sys.executable, "-m", "pacbound_cli", "table", "learned", *small]
-    command += ["--workers", "1", "--folder", str(tmp_path)]
+    options = [*small, "--workers", "1", "--folder", str(tmp_path)]
+    command = [sys.executable, "-m", "pacbound_cli", "table", "learned", *options]
     process = subprocess.Popen(command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
     while epochs_of_the_prior(tmp_path) < 3 and process.poll() is None:
         time.sleep(0.005)
@@ -155,8 +161,8 @@ def test_kill_minus_nine_while_the_prior_learns(small: list[str], tmp_path: Path
     if not list(tmp_path.glob("*/checkpoint.pt")):  # on a busy machine it may be further
         shown = table(*small[:-2], "--show", "--folder", tmp_path)
         assert f"/{PRIOR_EPOCHS} of the prior" in shown.stdout
-    again = subprocess.run(command, capture_output=True, text=True)
-    assert again.returncode == 0, again.stderr
+    again = table(*options)
+    assert again.exit_code == 0, again.stderr
     assert "mlp-600-learned: resumed after epoch " in again.stderr
     for predictor in PREDICTORS:
         undisturbed = only(root_of(small)) / f"{predictor}.json"

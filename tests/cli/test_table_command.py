@@ -14,10 +14,13 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 from refusals import refused
+from warm_python import WarmPython, forked_workers
 
 from pacbound.api import StochasticModule
 from pacbound.verification import verify
 from pacbound_cli import cli
+
+pytestmark = pytest.mark.usefixtures("warm_workers")
 
 ROOT = Path(__file__).parents[2]
 
@@ -34,12 +37,15 @@ def settings(data: Path, **more: Any) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def small(tiny_file: Path, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+def small(
+    tiny_file: Path, tmp_path_factory: pytest.TempPathFactory, warm_python: WarmPython
+) -> list[str]:
     """The options of a table of two cells, which is finished."""
     folder = tmp_path_factory.mktemp("table") / "cells"
     options = [*settings(tiny_file), "--posterior", "diag", "--folder", str(folder)]
     options += ["--objective", "catoni", "--objective", "ours"]
-    result = table(*options)
+    with forked_workers(warm_python):
+        result = table(*options)
     assert result.exit_code == 0, result.output
     assert "2 cells to do, 0 done already; about " in result.stderr
     assert "2 side by side" in result.stderr
@@ -365,8 +371,8 @@ def test_kill_minus_nine_in_the_middle_of_training(small: list[str], tmp_path: P
     """Resumed, it ends with the certificate of an undisturbed run."""
     done = folders(small)["mlp-600-diag"]
     shutil.copytree(done, tmp_path / done.name)  # a finished cell tells the speed
-    command = [sys.executable, "-m", "pacbound_cli", "table", "pac-bayes", *small]
-    command += ["--folder", str(tmp_path)]
+    options = [*small, "--folder", str(tmp_path)]
+    command = [sys.executable, "-m", "pacbound_cli", "table", "pac-bayes", *options]
     for _ in range(20):  # on a busy machine the cell may be done before this process sees it
         kill_after_three_epochs(command, tmp_path)
         if not list(tmp_path.glob("*-catoni-*/gibbs.json")):
@@ -374,8 +380,8 @@ def test_kill_minus_nine_in_the_middle_of_training(small: list[str], tmp_path: P
         for folder in tmp_path.glob("*-catoni-*"):
             shutil.rmtree(folder)
     assert not list(tmp_path.glob("*-catoni-*/gibbs.json"))
-    again = subprocess.run(command, capture_output=True, text=True)
-    assert again.returncode == 0, again.stderr
+    again = table(*options)
+    assert again.exit_code == 0, again.stderr
     assert "measuring" not in again.stderr
     assert "1 cell to do, 1 done already" in again.stderr
     assert "mlp-600-catoni-diag: resumed after epoch " in again.stderr

@@ -19,6 +19,7 @@ import pytest
 import torch
 from click.testing import CliRunner, Result
 from refusals import refused
+from warm_python import WarmProcess, WarmPython
 
 from pacbound.networks.digests import tensors_digest
 from pacbound.training.checkpoints import Checkpoint
@@ -311,7 +312,9 @@ def test_a_finished_run_whose_log_is_lost_is_left_as_it_is(
     assert run("certify", trained, "--draws", "600", "-o", certificate).exit_code == 0
 
 
-def test_kill_minus_nine_loses_at_most_an_epoch(tiny_file: Path, tmp_path: Path) -> None:
+def test_kill_minus_nine_loses_at_most_an_epoch(
+    tiny_file: Path, tmp_path: Path, warm_python: WarmPython
+) -> None:
     """Killed again and again at odd moments, it ends with the weights of an undisturbed run."""
     words = ["train", "mlp-600", "--data", str(tiny_file), *SMALL, "--epochs", "60"]
     whole, parts = tmp_path / "whole.pt", tmp_path / "parts.pt"
@@ -319,8 +322,8 @@ def test_kill_minus_nine_loses_at_most_an_epoch(tiny_file: Path, tmp_path: Path)
     command = [sys.executable, "-m", "pacbound_cli", *words, "--threads", "1", "-o", str(parts)]
     log, flags, codes = parts.with_suffix(".log.jsonl"), list[str](), list[int]()
 
-    def begun() -> subprocess.Popen[bytes]:
-        return subprocess.Popen([*command, *flags], stdout=subprocess.DEVNULL)
+    def begun() -> WarmProcess:
+        return warm_python.start([*command, *flags])
 
     for epochs in (2, 12, 30):  # on a busy machine, it may come to the end of 60 before the kill
         process = begun()

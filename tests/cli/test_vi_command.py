@@ -131,7 +131,9 @@ def table(folder: Path, images: Path, *words: str | Path) -> Result:
     return run("table", "vi", *options, *words)
 
 
-def test_the_table_runs_once_and_stands_beside_the_paper(images: Path, tmp_path: Path) -> None:
+def test_the_table_runs_once_and_stands_beside_the_paper(
+    images: Path, tmp_path: Path, warm_workers: None
+) -> None:
     folder = tmp_path / "cells"
     first = table(folder, images, "--workers", "2", "--publish", tmp_path / "out")
     assert first.exit_code == 0, first.output

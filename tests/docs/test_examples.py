@@ -115,7 +115,9 @@ WITH_EXAMPLES = [page for page in PAGES if any(block.language in RUN for block i
 
 
 @pytest.mark.parametrize("page", WITH_EXAMPLES)
-def test_examples_run(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_examples_run(
+    page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, warm_workers: None
+) -> None:
     folder = tmp_path / "folder"
     folder.mkdir()
     replace_images(tmp_path / "cache", monkeypatch)

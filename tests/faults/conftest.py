@@ -6,6 +6,7 @@ import dataclasses
 import hashlib
 import resource
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -45,9 +46,12 @@ def largest_file() -> Callable[[int], AbstractContextManager[None]]:
     def limited(size: int) -> Iterator[None]:
         limits = resource.getrlimit(resource.RLIMIT_FSIZE)
         resource.setrlimit(resource.RLIMIT_FSIZE, (size, limits[1]))
+        without_bytecode = sys.dont_write_bytecode
+        sys.dont_write_bytecode = True  # Python would cut it off and read it ever after
         try:
             yield
         finally:
+            sys.dont_write_bytecode = without_bytecode
             resource.setrlimit(resource.RLIMIT_FSIZE, limits)
 
     return limited

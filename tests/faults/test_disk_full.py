@@ -159,7 +159,9 @@ def test_of_a_disk_that_is_really_full(small_disk: Path, tiny_file: Path) -> Non
     assert names(small_disk) == ["run.log.jsonl", "run.pt"]
 
 
-def test_of_a_whole_table_each_cell_says_so_in_a_line(tight_disk: Path, bandit_file: Path) -> None:
+def test_of_a_whole_table_each_cell_says_so_in_a_line(
+    tight_disk: Path, bandit_file: Path, warm_workers: None
+) -> None:
     words = ["bandit", bandit_file, "--agent", "linear", "--seeds", "2", "--steps", "60"]
     result = run(*words, "--folder", tight_disk / "runs", "--workers", "1")
     assert result.exit_code == 1, result.output

@@ -252,7 +252,7 @@ def test_outputs_have_the_law_of_whole_sampled_networks(name: str, family: str) 
     """With the noise where it is local: one example at a time against whole networks."""
     from scipy.stats import ks_2samp
 
-    network, plain, n = observed(name, family), MODULES[name](), 2500
+    network, plain, n = observed(name, family), MODULES[name](), 1200
     x = fixed(1, 4, 3)
     with torch.no_grad():
         source = Noise(derive("passes"))

@@ -84,7 +84,7 @@ def test_passes_have_the_law_of_whole_networks(case: str, family: str) -> None:
 
     module, _, network = blocked(case, family)
     x = torch.randn(1, *NETWORKS[case][2], generator=torch.Generator().manual_seed(0))
-    n = 2000
+    n = 1000
     with torch.no_grad():
         means = network.weights_from(
             [q.mean for _, q, _ in network.posteriors(blocked(case, family)[1])]

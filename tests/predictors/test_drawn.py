@@ -117,7 +117,7 @@ def test_its_mean_is_the_kl(tiny_settings: Settings, tiny_data: Dataset, posteri
     variances, kl = exact_kl(exact_primitives(network, center, "layer"))
     precise = network.double()
     ratios = []
-    for draw in range(1000):
+    for draw in range(400):
         groups = draw_network(precise, center, "layer", derive("mean", draw)).groups
         ratios.append(
             sum(

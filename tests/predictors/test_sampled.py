@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import torch
 from single_losses import errors_per_example, errors_per_weights
+from warm_python import WarmPython, forked_workers
 
 from pacbound.bounds.gaussian_tail import second_moment_limit
 from pacbound.certificate import checker
@@ -56,9 +57,9 @@ def stirred(settings: Settings, data: Dataset, size: float = 0.2) -> tuple[Stoch
 
 
 @pytest.fixture(scope="module")
-def three_processes() -> Iterator[LocalProcesses]:
-    """Kept for all tests: each needs seconds to import torch."""
-    with LocalProcesses(3, here=0.0) as engine:
+def three_processes(warm_python: WarmPython) -> Iterator[LocalProcesses]:
+    """Kept for all tests."""
+    with forked_workers(warm_python), LocalProcesses(3, here=0.0) as engine:
         yield engine
 
 

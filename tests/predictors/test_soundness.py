@@ -288,7 +288,7 @@ def test_the_risk_limit_is_above_the_risk_and_used(certificate: Certificate) -> 
 
 
 def test_seeds_are_derived_and_nothing_depends_on_the_workers(
-    trained: tuple[Path, Settings, Dataset],
+    trained: tuple[Path, Settings, Dataset], warm_workers: None
 ) -> None:
     path, _, data = trained
     first, again = (certify(path, data, REQUEST) for _ in range(2))

@@ -30,7 +30,12 @@ def same(first: Certificate, second: Certificate) -> bool:
 
 @pytest.mark.parametrize("posterior", ["k-linear", "k-nonlinear"])
 def test_the_certificate_is_the_same_everywhere(
-    posterior: str, tiny_settings: Settings, tiny_data: Dataset, tmp_path: Path, address: str
+    posterior: str,
+    tiny_settings: Settings,
+    tiny_data: Dataset,
+    tmp_path: Path,
+    address: str,
+    warm_workers: None,
 ) -> None:
     settings = dataclasses.replace(tiny_settings, posterior=posterior)
     path = tmp_path / "net.pt"

@@ -40,7 +40,7 @@ def test_the_results_are_those_of_one_process(two: LocalProcesses) -> None:
     assert squares(two, Squares(7, plus=1)) == {k: k**2 + 1 for k in range(7)}
 
 
-def test_work_that_was_given_up_leaves_nothing() -> None:
+def test_work_that_was_given_up_leaves_nothing(warm_workers: None) -> None:
     with LocalProcesses(2, here=0.0) as engine:
         results = engine.results(Squares(50, plus=1000, seconds=0.02), range(50))
         next(results)
@@ -68,7 +68,7 @@ def test_a_worker_that_dies_is_replaced(tmp_path: Path) -> None:
     assert (tmp_path / "died").exists()
 
 
-def test_workers_that_always_die_are_given_up() -> None:
+def test_workers_that_always_die_are_given_up(warm_workers: None) -> None:
     with (
         LocalProcesses(1, here=0.0) as engine,
         pytest.raises(PacboundError, match="killed by signal 9"),
@@ -80,7 +80,9 @@ def test_workers_that_always_die_are_given_up() -> None:
     ("fault", "error", "words"),
     [("refuse", PacboundError, "^three is too many$"), ("break", RuntimeError, "a fault")],
 )
-def test_an_error_in_the_work_is_told(fault: str, error: type[Exception], words: str) -> None:
+def test_an_error_in_the_work_is_told(
+    fault: str, error: type[Exception], words: str, warm_workers: None
+) -> None:
     for engine in (LocalProcesses(2, here=0.0), LocalProcesses(2)):
         expected: Any = error if not engine.here or fault == "refuse" else ZeroDivisionError
         with engine, pytest.raises(expected, match=words):
