@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pacbound.experiments.learned.cell import LearnedCell
-from pacbound.experiments.learned.elsewhere import lowest, published_elsewhere
+from pacbound.experiments.learned.elsewhere import Published, lowest, published_elsewhere
 from pacbound.experiments.tables.cell import Row
 from pacbound.experiments.tables.certified import certificate_figures
 from pacbound.experiments.tables.place import Place
@@ -43,7 +43,7 @@ def rows(cell: LearnedCell, folder: Path) -> list[Row]:
                 "state": "not run" if missing else state,
                 "detail": "" if found else detail,  # once for all of a training
                 **figures,
-                "elsewhere": [asdict(each) for each in published_elsewhere(cell.data, predictor)],
+                "elsewhere": [_as_fractions(x) for x in published_elsewhere(cell.data, predictor)],
                 "lower": lower,
                 "certificate": path,
             }
@@ -68,6 +68,12 @@ def render(title: str, lines: Sequence[Row]) -> Any:
     return render_cells(title, columns, lines, legend)
 
 
+def _as_fractions(published: Published) -> Row:
+    """The figures of others in the unit of ours."""
+    test = None if published.test is None else round(published.test / 100, 6)
+    return {**asdict(published), "bound": round(published.bound / 100, 6), "test": test}
+
+
 def _bound(line: Row) -> str:
     return "–" if line["bound"] is None else percent_up(line["bound"])
 
@@ -76,4 +82,4 @@ def _elsewhere(line: Row) -> str:
     if not line["elsewhere"]:
         return "–"
     least = line["elsewhere"][0]
-    return f"{least['source']} {least['bound']:.2f}"
+    return f"{least['source']} {100 * least['bound']:.2f}"
