@@ -40,6 +40,11 @@ __all__ = [
     "terms_table",
 ]
 
+BETWEEN_PREDICTORS = (
+    "if some of the other certificates are of another predictor (a draw, fixed), keeping the best "
+    "of them also needs --candidates: see the ledger's page"
+)
+
 
 @click.command()
 @click.argument("checkpoint", type=click.Path(path_type=Path))
@@ -253,6 +258,8 @@ def certify(
             net = load_network(checkpoint, module)
             if predictor_named(name).sampled and net.network is not None:
                 _note_idle_options(ctx, net.network)
+                if (certificates > 1 or place is not None) and candidates == 1:
+                    click.echo(BETWEEN_PREDICTORS, err=True)
             certificate = net.certify(
                 data,
                 probability,

@@ -250,6 +250,7 @@ class StochasticModule(PosteriorNetwork):
                 these examples, this one included.
             looks: Results on these examples that led to another module or prior.
             certificates: The number of certificates to choose from, declared before the first one.
+                If they are of different predictors, gibbs and votes need as many `candidates`.
             place: The position of this certificate in order of making, if no number was declared.
             copies: `independent` declares that equal examples are independent draws.
             inequality: An inequality other than the default, chosen before anything is sampled.

@@ -131,6 +131,16 @@ def test_options_that_have_no_effect_are_named(
     assert "--weights has" not in result.stderr and "--samples" not in result.stderr
 
 
+def test_a_choice_between_predictors_is_spoken_of(trained: Path, tmp_path: Path) -> None:
+    base = ["certify", trained, "-o", tmp_path / "certificate.json"]
+    sampled = [*base, "--draws", 3000]
+    assert "another predictor" in run(*sampled, "--certificates", 2).stderr
+    assert "another predictor" in run(*sampled, "--place", 2).stderr
+    for silent in ([], ["--certificates", 2, "--candidates", 2]):
+        assert "another predictor" not in run(*sampled, *silent).stderr
+    assert not run(*base, "--predictor", "draw", "--certificates", 2).stderr
+
+
 def test_an_inequality_that_cannot_be_is_refused_before_the_sampling(
     trained: Path, tmp_path: Path
 ) -> None:
