@@ -13,7 +13,7 @@ from pacbound.experiments.learned.elsewhere import Published, lowest, published_
 from pacbound.experiments.tables.cell import Row
 from pacbound.experiments.tables.certified import certificate_figures
 from pacbound.experiments.tables.place import Place
-from pacbound.experiments.tables.view import Column, number, render_cells, words
+from pacbound.experiments.tables.view import Column, bound, number, render_cells, words
 from pacbound.report.amounts import percent_up
 
 __all__ = ["render", "rows"]
@@ -58,7 +58,7 @@ def render(title: str, lines: Sequence[Row]) -> Any:
         number("risk", "risk", "{:.2f}", 100),
         number("test", "test_error", "{:.2f}", 100),
         number("nats", "nats", "{:.1f}"),
-        Column("bound", _bound, style="bold"),
+        bound("bound", "bound", style="bold"),
         Column("elsewhere", _elsewhere),
     )
     legend = (
@@ -72,10 +72,6 @@ def _as_fractions(published: Published) -> Row:
     """The figures of others in the unit of ours."""
     test = None if published.test is None else round(published.test / 100, 6)
     return {**asdict(published), "bound": round(published.bound / 100, 6), "test": test}
-
-
-def _bound(line: Row) -> str:
-    return "–" if line["bound"] is None else percent_up(line["bound"])
 
 
 def _elsewhere(line: Row) -> str:
