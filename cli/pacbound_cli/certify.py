@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from pacbound.certificate.format import Certificate
+    from pacbound.networks.stochastic import StochasticNetwork
     from pacbound.predictors import Term
     from pacbound.predictors.chunks import Report
 
@@ -38,6 +39,11 @@ __all__ = [
     "show_certificate",
     "terms_table",
 ]
+
+BETWEEN_PREDICTORS = (
+    "if some of the other certificates are of another predictor (a draw, fixed), keeping the best "
+    "of them also needs --candidates: see the ledger's page"
+)
 
 
 @click.command()
@@ -249,7 +255,12 @@ def certify(
             warnings.catch_warnings(),
         ):
             warnings.simplefilter("ignore", PriorDiffers)  # shown with the certificate instead
-            certificate = load_network(checkpoint, module).certify(
+            net = load_network(checkpoint, module)
+            if predictor_named(name).sampled and net.network is not None:
+                _note_idle_options(ctx, net.network)
+                if (certificates > 1 or place is not None) and candidates == 1:
+                    click.echo(BETWEEN_PREDICTORS, err=True)
+            certificate = net.certify(
                 data,
                 probability,
                 predictor=name,
@@ -328,6 +339,19 @@ def _refuse_sampling_options(ctx: click.Context) -> None:
             raise click.UsageError(
                 f"--{option} is for --predictor gibbs or vote; the others do not sample"
             )
+
+
+def _note_idle_options(ctx: click.Context, network: StochasticNetwork) -> None:
+    """Name the options that have no effect on the sampling of this posterior."""
+    own = "every example has weights of its own"
+    idle = dict.fromkeys(("weights", "risk_limit"), f"{own}: see --draws")
+    if not network.draws_per_example():
+        idle = {"draws": "examples share weights: see --weights"}
+    if network.is_gaussian():
+        idle |= dict.fromkeys(("samples", "kl_tail"), "the KL of this posterior is exact")
+    for name, why in idle.items():
+        if ctx.get_parameter_source(name) == click.core.ParameterSource.COMMANDLINE:
+            click.echo(f"--{name.replace('_', '-')} has no effect: {why}", err=True)
 
 
 @contextmanager

@@ -105,7 +105,8 @@ ledger_options = _stack(
             default=1,
             show_default=True,
             help="The number of certificates to choose from, declared before the first one was "
-            "made.",
+            "made. If they are of different predictors, gibbs and vote also need this number of "
+            "--candidates.",
         ),
         click.option(
             "--place",

@@ -21,7 +21,12 @@ __all__ = ["run_training", "train", "training_options"]
 def training_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options of every command that trains: the arguments of `run_training`."""
     options = [
-        click.option("--epochs", type=int, help="Passes over the training data."),
+        click.option(
+            "--epochs",
+            type=int,
+            help="Passes over the training data. k-nonlinear first has linear_epochs more, as "
+            "k-linear.",
+        ),
         click.option(
             "--seed", type=int, help="The seed of batches and noise; the prior's is prior_seed."
         ),
@@ -64,6 +69,7 @@ def training_options(command: Callable[..., Any]) -> Callable[..., Any]:
 )
 @click.option("--posterior", help="diag, k-diag, k-linear or k-nonlinear.")
 @click.option("--objective", help="quadratic, kl-inverse, catoni, catoni-trained or pinsker.")
+@click.option("--protocol", help="paper: the paper's own settings, where a recipe has them.")
 @click.option(
     "--prior",
     type=click.Choice(["data-free", "learned"]),
@@ -120,6 +126,7 @@ def train(
     Examples:
       pacbound train mlp-600
       pacbound train mlp-600 --posterior diag --epochs 20 -o diag.pt
+      pacbound train mlp-600 --posterior diag --protocol paper -o paper.pt
       pacbound train mlp-600 --data mine.npz --set hidden=[200] --set smoothing=0
       pacbound train mlp-600 --prior learned --prior-fraction 0.5
       pacbound train --model mine:network --data table.csv --label species

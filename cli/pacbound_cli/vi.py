@@ -17,7 +17,7 @@ __all__ = ["vi"]
 @click.command()
 @click.argument("network")
 @click.option("--posterior", help="point, diag, k-diag, k-linear or k-nonlinear.")
-@click.option("--protocol", help="paper: all of its 200 epochs.")
+@click.option("--protocol", help="paper: its own schedule, all 10 + 200 epochs.")
 @click.option("--beta", type=float, help="The weight of the KL in the ELBO.")
 @click.option(
     "--samples",

@@ -127,6 +127,8 @@ class PosteriorNetwork(nn.Module):
 
         The same posterior gives the same probabilities. No certificate covers them.
         """
+        if samples < 1:
+            raise SettingError(f"samples must be a whole number of 1 or more, not {samples}")
         problem = self._made()
         raw = self._raw(inputs)
         plain = self._plain({}).network

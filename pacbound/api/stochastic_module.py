@@ -77,6 +77,7 @@ class StochasticModule(PosteriorNetwork):
         super().__init__(settings, module, weights)
         self.history: list[EpochRecord] = []  # the epochs of `fit`
         self._checkpoint: Checkpoint | None = None  # set by `fit` or `load`
+        self._certified_on: Dataset | None = None  # without a `fit`, the data that are known
         self._file: Path | str = "network.pt"
 
     @classmethod
@@ -249,6 +250,7 @@ class StochasticModule(PosteriorNetwork):
                 these examples, this one included.
             looks: Results on these examples that led to another module or prior.
             certificates: The number of certificates to choose from, declared before the first one.
+                If they are of different predictors, gibbs and votes need as many `candidates`.
             place: The position of this certificate in order of making, if no number was declared.
             copies: `independent` declares that equal examples are independent draws.
             inequality: An inequality other than the default, chosen before anything is sampled.
@@ -300,6 +302,8 @@ class StochasticModule(PosteriorNetwork):
             device=device,
             command=command,
         )
+        if self._checkpoint is None:
+            self._certified_on = examples
         seconds = self.history[-1].seconds if self.history else None
         with engine_for(workers) if sampler is None else nullcontext() as engine:
             where = sampler if engine is None else Sampler(engine, notebook_bar() or silent)
@@ -384,8 +388,9 @@ class StochasticModule(PosteriorNetwork):
         problem = self._made()
         if self._checkpoint is not None:
             return replace(self._checkpoint, posterior=stored(problem.network), training=None)
+        data = self._certified_on if data is None else data
         if data is None:
-            raise SettingError("the network has not seen data yet: call fit first")
+            raise SettingError("the network has not seen data yet: call fit or certify first")
         if kind_of(self.settings).learns:
             raise SettingError("the prior has not learned yet: call fit first")
         settings = replace(self.settings, data=data.origin or GIVEN)

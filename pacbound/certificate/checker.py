@@ -1052,6 +1052,7 @@ def section_1_reading(content: bytes) -> Record:
 
     with check("1.7"):
         require(isinstance(value, Record), "the file is not a JSON object")
+        require("format" in value, "this is not a certificate: it has no format")
         found_format = value.get("format")
         require(found_format == FORMAT, f"the format is {_shown(found_format)}, not {FORMAT}")
     certificate: Record = value

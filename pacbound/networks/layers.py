@@ -366,6 +366,10 @@ class StochasticLinear(StochasticLayer):
                 )
             self._used = True
         mean = posterior.mean
+        if inputs.shape[-1] != (width := mean.shape[1] - (name == AFFINE)):
+            raise ModuleError(
+                f"a dense layer of {width} inputs got inputs of shape {tuple(inputs.shape)}"
+            )
         inputs = inputs.to(mean.dtype)
         if name == AFFINE:
             inputs = functional.pad(inputs, (0, 1), value=1.0)

@@ -171,14 +171,18 @@ class StochasticNetwork(nn.Module):
         names = list(self.scales)
         return [names] if grouping == "network" else [[name] for name in names]
 
+    def is_gaussian(self) -> bool:
+        """Whether every posterior is a Gaussian at present, so that the KL is exact."""
+        return all(
+            layer.posterior_of(leaf).is_gaussian
+            for layer in self.layers.values()
+            for leaf in layer.posteriors
+        )
+
     def draws_per_example(self) -> bool:
         """Whether every layer draws independent weights for every example."""
-        return all(
-            isinstance(layer, StochasticLinear)
-            and layer.local
-            and all(layer.posterior_of(leaf).is_gaussian for leaf in layer.posteriors)
-            for layer in self.layers.values()
-        )
+        local = (isinstance(x, StochasticLinear) and x.local for x in self.layers.values())
+        return self.is_gaussian() and all(local)
 
     def recall(self) -> None:
         """From now on, keep the law of each dense layer's outputs for repeated inputs.

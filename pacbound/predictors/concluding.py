@@ -47,6 +47,7 @@ __all__ = [
     "ensure_claimable",
     "ensure_inequality",
     "ensure_seen_is_paid",
+    "ensure_validated",
     "new_ledger",
     "new_made",
 ]
@@ -128,6 +129,14 @@ def ensure_inequality(predictor: Predictor, inequality: str) -> None:
         raise unknown_name("inequality", inequality, valid)
 
 
+def ensure_validated(predictor: Predictor, inequality: str, validated: bool) -> None:
+    """Refuse an inequality whose λ only a validation part of the prior fixes, if there is none."""
+    if predictor.inequalities[inequality].needs_validation and not validated:
+        raise SettingError(
+            f"inequality {inequality} needs a prior with a validation part, which fixes its λ"
+        )
+
+
 def ensure_seen_is_paid(seen: bool, ledger: Ledger) -> None:
     """Refuse an inequality chosen among several seen bounds without paying for the choice.
 
@@ -162,10 +171,7 @@ def conclude(
     ruled = predictor.rule(prior)
     chosen = inequality or ruled
     validated = prior.validation is not None and prior.validation.examples > 0
-    if predictor.inequalities[chosen].needs_validation and not validated:
-        raise SettingError(
-            f"inequality {chosen} needs a prior with a validation part, which fixes its λ"
-        )
+    ensure_validated(predictor, chosen, validated)
     selected = "rule" if chosen == ruled else "candidate" if seen else "beforehand"
     ensure_seen_is_paid(seen, ledger)
     with precise():

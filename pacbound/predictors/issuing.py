@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +50,7 @@ from pacbound.predictors.concluding import (
     ensure_claimable,
     ensure_inequality,
     ensure_seen_is_paid,
+    ensure_validated,
     new_ledger,
     new_made,
 )
@@ -134,6 +136,10 @@ class Request:
         ):
             if name not in valid:
                 raise unknown_name(kind, name, valid)
+        for name in ("draws", "weights", "samples"):
+            number = getattr(self, name)
+            if not isinstance(number, Integral) or number < 1:
+                raise SettingError(f"{name} must be a whole number of 1 or more, not {number}")
         ensure_inequality(PREDICTORS[self.predictor], self.inequality)
         ensure_seen_is_paid(self.inequality_seen, self.ledger((1, 0)))
         claims_named(self.wanted.claims, bool(parse_threshold(self.answer_above)))
@@ -270,8 +276,9 @@ def _refuse(checkpoint: Checkpoint, data: Dataset, request: Request) -> None:
     settings, learned = checkpoint.settings, checkpoint.learned_prior
     predictor, posterior = PREDICTORS[request.predictor], posterior_kind(settings.posterior)
     if predictor.needs_learned_prior and learned is None:
+        option = by_caller(predictor.options, f'predictor="{predictor.name}"')
         raise SettingError(
-            f"{predictor.options} certifies the centre of a learned prior: this prior did not learn"
+            f"{option} certifies the centre of a learned prior: this prior did not learn"
         )
     if predictor.has_posterior and not posterior.has_noise:
         raise SettingError(
@@ -287,6 +294,9 @@ def _refuse(checkpoint: Checkpoint, data: Dataset, request: Request) -> None:
             f"recipe '{settings.recipe}' is not on the certificates' list of recipes; train with "
             "one that is, such as table or module"
         )
+    if request.inequality:
+        kept = checkpoint.stored_prior
+        ensure_validated(predictor, request.inequality, kept is not None and kept.validation[0] > 0)
     ensure_unseen(checkpoint.stored_prior, data)
     if learned is not None and checkpoint.data["sha256"] != data.sha256:
         raise CheckpointError(

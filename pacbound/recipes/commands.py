@@ -20,7 +20,7 @@ GIVEN = "arrays given in Python"  # the data name of settings without a file
 # These settings decide the defaults of the others.
 SELECTORS = ("protocol", "prior_fraction", "posterior")
 # Options of `pacbound train` itself.
-OPTIONS = {"model", "posterior", "objective", "epochs", "seed", "data", "label"}
+OPTIONS = {"model", "posterior", "objective", "protocol", "epochs", "seed", "data", "label"}
 OPTIONS |= {"prior_weights", "origin", "prior_data"}
 REPEATED = {"frozen": "--freeze", "fresh": "--fresh", "constants": "--constants"}
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from pacbound.training.descent import Step
 from pacbound.training.log import EpochRecord
@@ -16,13 +15,8 @@ __all__ = ["Callback", "training_progress"]
 OF_THE_PHASE = {"choosing": " of a candidate for the prior", "prior": " of the prior"}
 
 
-def _nothing(_: object) -> None:
-    return None
-
-
-@dataclass(frozen=True)
 class Callback:
-    """Functions called during training.
+    """Functions called during training. A subclass may have them as methods.
 
     Arguments:
         on_step: Called after every step, also of a learned prior.
@@ -33,8 +27,25 @@ class Callback:
         >>> watch = Callback(on_epoch=records.append)
     """
 
-    on_step: Callable[[Step], None] = _nothing
-    on_epoch: Callable[[EpochRecord], None] = _nothing
+    _step: Callable[[Step], None] | None = None
+    _epoch: Callable[[EpochRecord], None] | None = None
+
+    def __init__(
+        self,
+        on_step: Callable[[Step], None] | None = None,
+        on_epoch: Callable[[EpochRecord], None] | None = None,
+    ) -> None:
+        self._step, self._epoch = on_step, on_epoch
+
+    def on_step(self, step: Step) -> None:
+        """Called after every step, also of a learned prior."""
+        if self._step is not None:
+            self._step(step)
+
+    def on_epoch(self, record: EpochRecord) -> None:
+        """Called after every epoch of the posterior, once its checkpoint is written."""
+        if self._epoch is not None:
+            self._epoch(record)
 
 
 @contextmanager

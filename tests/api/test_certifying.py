@@ -118,6 +118,20 @@ def test_other_data_is_refused(tiny_data: Dataset) -> None:
         certified(net, (x, np.roll(y, 1)))
 
 
+def test_a_network_of_an_own_training_loop_predicts_by_its_certificate(tiny_data: Dataset) -> None:
+    data = arrays(tiny_data)
+    net = pacbound.stochastic(dense(), posterior="diag")
+    with torch.no_grad():
+        for parameter in net.parameters():
+            parameter += 0.01
+    with pytest.raises(PacboundError, match="call fit or certify first"):
+        net.predict(tiny_data.train_inputs, certified(trained(data), data, predictor="draw"))
+    certificate = certified(net, data, predictor="draw")
+    applied = net.predict(tiny_data.train_inputs, certificate)
+    wrong = (applied.classes != tiny_data.train_labels).sum()
+    assert wrong == certificate.claims[0].errors
+
+
 def test_certify_is_callable_whatever_was_imported_before(
     tmp_path: Path, warm_python: WarmPython
 ) -> None:

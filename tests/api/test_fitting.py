@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -120,6 +120,18 @@ def test_the_users_own_optimiser_and_callbacks(tiny_data: Dataset, tmp_path: Pat
     parts.fit(tiny_data, **made, checkpoint=path, resume=True)
     one, two = whole.state_dict(), parts.state_dict()
     assert all(torch.equal(one[name], two[name]) for name in one)
+
+
+def test_a_callback_may_be_a_subclass_with_methods(tiny_data: Dataset) -> None:
+    class Watch(pacbound.Callback):
+        seen: ClassVar[list[int]] = []
+
+        def on_epoch(self, record: EpochRecord) -> None:
+            self.seen.append(record.epoch)
+
+    trained(tiny_data, callbacks=[Watch(), Watch(on_step=lambda step: Watch.seen.append(0))])
+    steps, epochs = Watch.seen.count(0), [epoch for epoch in Watch.seen if epoch]
+    assert steps > 0 and epochs == sorted(2 * list(range(1, max(epochs) + 1)))
 
 
 def test_nothing_is_written_without_being_asked_for(

@@ -100,6 +100,12 @@ def test_a_network_can_be_pickled_and_certified_elsewhere(tiny_data: Dataset) ->
         (lambda d: trained(d, nn.Linear(4, 3)), r"gives \(8, 4, 3\)"),
         (lambda d: trained((d.train_inputs, d.train_labels, d), epochs=1), "3 parts"),
         (lambda d: pacbound.certify(trained(d), d, delta=2), "delta"),
+        (lambda d: pacbound.certify(trained(d), d, draws=0), "draws must be a whole number"),
+        (lambda d: pacbound.certify(trained(d), d, weights=-1), "weights must be a whole number"),
+        (lambda d: pacbound.certify(trained(d), d, samples=1.5), "samples must be a whole number"),
+        (lambda d: pacbound.certify(trained(d), d, predictor="fixed"), '^predictor="fixed" '),
+        (lambda d: trained(d).predict_proba(d.train_inputs, samples=0), "samples must be"),
+        (lambda d: pacbound.stochastic(nn.Linear(4, 3))(torch.zeros(2, 5)), r"of 4 inputs .*2, 5"),
         (lambda d: pacbound.verify("a.json", max_risk=2), "max_risk"),
     ],
 )

@@ -99,6 +99,12 @@ def test_lines_and_exit_codes(tmp_path: Path) -> None:
     assert done.stdout.startswith(f"REJECTED {junk}: 1.4 not JSON")
 
 
+def test_other_json_is_called_what_it_is() -> None:
+    verdict = checker.verify(b'{"name": "package", "version": 1}')
+    assert verdict.check == "1.7" and "not a certificate" in verdict.reason
+    assert "None" not in verdict.reason
+
+
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     for name in ("absent.json", str(tmp_path), "", "a" + chr(0) + "b"):
         verdict = checker.check_file(name)

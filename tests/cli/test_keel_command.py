@@ -24,6 +24,14 @@ def test_show_runs_nothing(tmp_path: Path) -> None:
     assert "not run" in table("--show", "--folder", tmp_path, "--problem", "wdbc").stdout
 
 
+def test_no_bound_is_shown_smaller_than_it_is() -> None:
+    rows = {row["name"]: row for row in json.loads(table("--show", "--json").stdout)}
+    shown = {line.split()[0]: line.split() for line in table("--show").stdout.splitlines() if line}
+    for name, row in rows.items():
+        for place, kind in enumerate(("plain", "fixed", "draw", "gibbs"), 3):
+            assert float(shown[name][place]) >= 100 * row[kind] - 1e-9
+
+
 def test_bad_input() -> None:
     refused(table("--problem", "wdbcc"), "did you mean 'wdbc'")
     refused(table("--posterior", "diag"), "no --posterior")

@@ -109,6 +109,60 @@ def test_what_does_not_go_with_a_draw(
     assert not list(tmp_path.glob("net*"))
 
 
+def test_options_that_have_no_effect_are_named(
+    trained: Path, tiny_file: Path, tmp_path: Path
+) -> None:
+    """A Gaussian posterior of dense layers draws per example, and its KL is exact."""
+    target = tmp_path / "certificate.json"
+    base = ["certify", trained, "--draws", "3000", "-o", target]
+    assert "no effect" not in run(*base).stderr
+    result = run(*base, "--weights", 10, "--samples", 10, "--risk-limit", "chernoff")
+    assert result.exit_code == 0, result.output
+    for option in ("--weights", "--samples", "--risk-limit"):
+        assert f"{option} has no effect: " in result.stderr
+    assert "--draws" in result.stderr and "--draws has" not in result.stderr
+    path = tmp_path / "nonlinear.pt"
+    settings = ["--set", "linear_epochs=1", "--set", "flow_hidden=[4]", "--epochs", 1]
+    train = ["train", "mlp-600", "--data", tiny_file, "--posterior", "k-nonlinear", *SMALL]
+    assert run(*train, *settings, "-o", path).exit_code == 0
+    numbers = ["--weights", 20, "--samples", 20, "-o", target]
+    result = run("certify", path, "--draws", "3000", *numbers)
+    assert result.exit_code == 0, result.output
+    assert "--draws has no effect: examples share weights: see --weights" in result.stderr
+    assert "--weights has" not in result.stderr and "--samples" not in result.stderr
+
+
+def test_a_choice_between_predictors_is_spoken_of(trained: Path, tmp_path: Path) -> None:
+    base = ["certify", trained, "-o", tmp_path / "certificate.json"]
+    sampled = [*base, "--draws", 3000]
+    assert "another predictor" in run(*sampled, "--certificates", 2).stderr
+    assert "another predictor" in run(*sampled, "--place", 2).stderr
+    for silent in ([], ["--certificates", 2, "--candidates", 2]):
+        assert "another predictor" not in run(*sampled, *silent).stderr
+    assert not run(*base, "--predictor", "draw", "--certificates", 2).stderr
+
+
+def test_an_inequality_that_cannot_be_is_refused_before_the_sampling(
+    trained: Path, tmp_path: Path
+) -> None:
+    target = tmp_path / "certificate.json"
+    result = run("certify", trained, "--inequality", "catoni", "--draws", 3000, "-o", target)
+    refused(result, "needs a prior with a validation part")
+    assert not list(tmp_path.glob("certificate*"))
+
+
+def test_the_papers_protocol_of_a_recipe(tiny_file: Path, tmp_path: Path) -> None:
+    path, target = tmp_path / "paper.pt", tmp_path / "certificate.json"
+    train = ["train", "mlp-600", "--data", tiny_file, "--protocol", "paper", *SMALL]
+    result = run(*train, "--epochs", 1, "-o", path)
+    assert result.exit_code == 0, result.output
+    assert Checkpoint.load(path).settings.objective == "catoni-trained"
+    assert run("certify", path, "--draws", 3000, "-o", target).exit_code == 0
+    command = json.loads(target.read_text())["made"]["training_command"]
+    assert command.startswith("pacbound train mlp-600 --protocol paper ")
+    refused(run("train", "mlp-600", "--protocol", "papers"), "did you mean 'paper'?")
+
+
 def test_a_learned_prior_from_training_to_verify(tiny_file: Path, tmp_path: Path) -> None:
     path, certificate = tmp_path / "learned.pt", tmp_path / "learned.json"
     options = [*SMALL, "--set", "prior_epochs=2", "--epochs", "1", "-o", path]

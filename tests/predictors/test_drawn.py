@@ -24,7 +24,7 @@ from pacbound.networks.digests import tensors_digest
 from pacbound.networks.near_ties import TIE
 from pacbound.networks.stochastic import StochasticNetwork
 from pacbound.posteriors import POSTERIORS
-from pacbound.predictors import terms
+from pacbound.predictors import PREDICTORS, terms
 from pacbound.predictors.divergence import exact_primitives
 from pacbound.predictors.drawing import draw_network
 from pacbound.predictors.evidence import drawn, exact_kl
@@ -329,6 +329,37 @@ def test_certificates_are_paid_for(trained: Path, tiny_data: Dataset) -> None:
     one, many = (certify(trained, tiny_data, change(REQUEST, certificates=n)) for n in (1, 1000))
     gained = float(many.bound.ledger - one.bound.ledger)
     assert gained == pytest.approx(math.log(1000), abs=1e-5)
+
+
+def failure(certificate: Certificate) -> float:
+    """The probability that a certificate's claims are false, at most; by section 8 of SPEC.md."""
+    entry, tried = certificate.ledger.certificates, certificate.ledger.candidates
+    factor = entry.number if entry.counted == "declared" else math.pi**2 * entry.number**2 / 6
+    shares = float(sum(claim.delta for claim in certificate.claims)) / tried
+    if not PREDICTORS[certificate.predictor].sampled:
+        return shares / factor
+    return shares + float(sum(claim.delta_risk or 0 for claim in certificate.claims)) / factor
+
+
+@pytest.mark.parametrize("counted", ["declared", "place"])
+def test_the_better_of_two_predictors_needs_candidates_too(
+    trained: Path, tiny_data: Dataset, counted: str
+) -> None:
+    """`certificates` alone leaves the share of a sampled predictor's inequality as it is."""
+
+    def total(candidates: tuple[int, int]) -> float:
+        found = []
+        for number, predictor in enumerate(("draw", "gibbs"), 1):
+            entry = {"certificates": 2} if counted == "declared" else {"place": number}
+            request = change(
+                REQUEST, predictor=predictor, candidates=candidates[number - 1], **entry
+            )
+            found.append(failure(certify(trained, tiny_data, request)))
+        return sum(found)
+
+    delta = float(REQUEST.delta)
+    assert total((1, 1)) > delta
+    assert total((1, 2 if counted == "declared" else 7)) <= delta * (1 + 1e-12)
 
 
 def test_the_prior_is_made_again(trained: Path, tiny_data: Dataset, tmp_path: Path) -> None:

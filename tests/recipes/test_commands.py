@@ -110,7 +110,7 @@ def test_a_recipe_as_it_is_has_a_short_command(name: str, protocol: str, posteri
     command = train_command(settings, "a.pt")
     expected = f"pacbound train {name}"
     if protocol != "ours":
-        expected += f" --set protocol={protocol}"
+        expected += f" --protocol {protocol}"
     if posterior != recipe(name).posterior:
         expected += f" --posterior {posterior}"
     assert command == f"{expected} -o a.pt"

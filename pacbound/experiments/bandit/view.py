@@ -27,8 +27,8 @@ def render(title: str, rows: Sequence[Row]) -> Any:
         legend += " In brackets: the number of finished seeds, if not all are finished."
     if any(row["difference"] for row in rows):
         legend += (
-            " Less baseline: the difference from the baseline without a figure there, on the same "
-            "seeds."
+            " Less baseline: the regret minus that of the problem's best baseline on the same "
+            "seeds; the baseline itself has no figure there."
         )
     return Group(Text(title, style="italic"), *tables, Text(legend, style="dim"), *_notes(rows))
 

@@ -56,7 +56,7 @@ def keel_summary(folder: Path) -> str:
         if 0 < len(first) < len(many):
             lines.append(
                 f"- Draw, on the {len(first)} of them that were certified once: "
-                f"{_largest(first, 'draw')} of the plain limit."
+                f"{_largest(first, 'draw')}."
             )
     votes = [(name, x) for name, x in published if name in TREE_VOTES]
     if votes:

@@ -11,7 +11,7 @@ from pacbound.experiments.keel.cell import PREDICTORS, RESULT, KeelCell, place_o
 from pacbound.experiments.keel.published import TREE_VOTES
 from pacbound.experiments.tables.cell import Row
 from pacbound.experiments.tables.place import Place
-from pacbound.experiments.tables.view import Column, number, render_cells
+from pacbound.experiments.tables.view import Column, bound, number, render_cells
 
 __all__ = ["figures", "render", "row"]
 
@@ -72,15 +72,16 @@ def render(title: str, rows: Sequence[Row]) -> Any:
         Column("table", lambda line: str(line["name"]), "left"),
         number("m", "m", "{:.0f}"),
         number("errors", "errors", "{:.0f}"),
-        number("plain", "plain", "{:.2f}", 100),
-        number("fixed", "fixed", "{:.2f}", 100),
-        number("draw", "draw", "{:.2f}", 100, style="bold"),
-        number("Gibbs", "gibbs", "{:.2f}", 100),
+        bound("plain", "plain"),
+        bound("fixed", "fixed"),
+        bound("draw", "draw", style="bold"),
+        bound("Gibbs", "gibbs"),
         number("draw/plain", "draw_ratio", "{:.3f}"),
         number("trees", "tree_votes", "{:.1f}", 100),
     )
     legend = (
-        "Bounds in per cent, m counted examples. Plain: the Clopper–Pearson limit of the same "
-        "centre at the same δ. Trees: published certified votes; lower?: fixed and draw are below."
+        "Bounds in per cent, rounded up; m counted examples. Plain: the Clopper–Pearson limit of "
+        "the same centre at the same δ. Trees: published certified votes; lower?: fixed and draw "
+        "are below."
     )
     return render_cells(title, columns, rows, legend)

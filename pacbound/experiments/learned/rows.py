@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from pacbound.experiments.learned.cell import LearnedCell
-from pacbound.experiments.learned.elsewhere import lowest, published_elsewhere
+from pacbound.experiments.learned.elsewhere import Published, lowest, published_elsewhere
 from pacbound.experiments.tables.cell import Row
 from pacbound.experiments.tables.certified import certificate_figures
 from pacbound.experiments.tables.place import Place
-from pacbound.experiments.tables.view import Column, number, render_cells, words
+from pacbound.experiments.tables.view import Column, bound, number, render_cells, words
 from pacbound.report.amounts import percent_up
 
 __all__ = ["render", "rows"]
@@ -43,7 +43,7 @@ def rows(cell: LearnedCell, folder: Path) -> list[Row]:
                 "state": "not run" if missing else state,
                 "detail": "" if found else detail,  # once for all of a training
                 **figures,
-                "elsewhere": [asdict(each) for each in published_elsewhere(cell.data, predictor)],
+                "elsewhere": [_as_fractions(x) for x in published_elsewhere(cell.data, predictor)],
                 "lower": lower,
                 "certificate": path,
             }
@@ -58,7 +58,7 @@ def render(title: str, lines: Sequence[Row]) -> Any:
         number("risk", "risk", "{:.2f}", 100),
         number("test", "test_error", "{:.2f}", 100),
         number("nats", "nats", "{:.1f}"),
-        Column("bound", _bound, style="bold"),
+        bound("bound", "bound", style="bold"),
         Column("elsewhere", _elsewhere),
     )
     legend = (
@@ -68,12 +68,14 @@ def render(title: str, lines: Sequence[Row]) -> Any:
     return render_cells(title, columns, lines, legend)
 
 
-def _bound(line: Row) -> str:
-    return "–" if line["bound"] is None else percent_up(line["bound"])
+def _as_fractions(published: Published) -> Row:
+    """The figures of others in the unit of ours."""
+    test = None if published.test is None else round(published.test / 100, 6)
+    return {**asdict(published), "bound": round(published.bound / 100, 6), "test": test}
 
 
 def _elsewhere(line: Row) -> str:
     if not line["elsewhere"]:
         return "–"
     least = line["elsewhere"][0]
-    return f"{least['source']} {least['bound']:.2f}"
+    return f"{least['source']} {100 * least['bound']:.2f}"

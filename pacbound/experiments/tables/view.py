@@ -8,8 +8,9 @@ from operator import itemgetter
 from typing import Any
 
 from pacbound.experiments.tables.cell import Row
+from pacbound.report.amounts import percent_up
 
-__all__ = ["Column", "number", "render_cells", "words"]
+__all__ = ["Column", "bound", "number", "render_cells", "words"]
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,15 @@ def number(header: str, name: str, form: str, unit: float = 1.0, style: str = ""
 
     def show(line: Row) -> str:
         return "–" if line[name] is None else form.format(unit * line[name])
+
+    return Column(header, show, style=style)
+
+
+def bound(header: str, name: str, style: str = "") -> Column:
+    """A column of bounds in per cent, rounded up: none is shown smaller than it is."""
+
+    def show(line: Row) -> str:
+        return "–" if line[name] is None else percent_up(line[name])
 
     return Column(header, show, style=style)
 
