@@ -56,8 +56,7 @@ def table(head: str, rows: list[str]) -> str:
 def results_table(folder: Path) -> str:
     """Every training around a prior without data, with the certificates of its predictors.
 
-    Risk, KL and test error are those of the first certificate of a row. The paper's bound is its
-    nearest one.
+    Risk and KL are those of the first certificate of a row. The paper's bound is its nearest one.
     """
     trainings: dict[tuple[str, str, str], list[tuple[str, Certificate]]] = {}
     for name, certificate in published(folder):
@@ -68,9 +67,7 @@ def results_table(folder: Path) -> str:
         draws = [named for named in certificates if predictor_of(named[1]).exports_network]
         others = [named for named in certificates if not predictor_of(named[1]).exports_network]
         rows += [_row(training, *pair) for pair in zip_longest(others, draws)]
-    return table(
-        "| network, posterior, objective | Gibbs | draw | risk | KL | test | paper |", rows
-    )
+    return table("| training | Gibbs | draw | risk | KL | paper |", rows)
 
 
 def _training(certificate: Certificate) -> tuple[str, str, str]:
@@ -101,7 +98,7 @@ def _row(
     return (
         f"| {recipe}, {posterior}, {objective or '–'}{which} | {_bound(gibbs)} | {_bound(draw)} "
         f"| {100 * observed(principal(certificate)):.2f} | {evidence.nats:.0f}{tail} "
-        f"| {test_percent(certificate)} | {paper} |"
+        f"| {paper} |"
     )
 
 
