@@ -392,14 +392,14 @@ class TrainingRun:
     def restore(self, saved: Checkpoint) -> None:
         """Continue from a checkpoint."""
         self._restore_posterior(saved)
-        self.average = self._new_average(self.phase_at(saved.epoch)[0])
-        self.descent = self._new_descent()
         parts = {"modules", "optimizer", "average"}
         try:
             if not isinstance(saved.training, dict) or set(saved.training) != parts:
                 raise ValueError(f"it has other parts than {', '.join(sorted(parts))}")
             if not 1 <= saved.epoch < self.epochs:
                 raise ValueError(f"it is of epoch {saved.epoch} of {self.epochs}")
+            self.average = self._new_average(self.phase_at(saved.epoch)[0])
+            self.descent = self._new_descent()
             restore_module(self.modules, saved.training["modules"])
             if flaw := self.network.flaw():
                 raise ValueError(flaw)

@@ -223,7 +223,7 @@ def test_the_table_as_it_is(root: Path) -> None:
     assert "statlog-diag-1: failed: training diverged" in text
     legend = " ".join(text.split())
     assert "In brackets: the number of finished seeds" in legend
-    assert "the difference from the baseline" in legend
+    assert "Less baseline: the regret minus that of the problem's best baseline" in legend
 
 
 def test_the_table_in_json(root: Path) -> None:
