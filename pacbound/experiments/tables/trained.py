@@ -182,6 +182,7 @@ class TrainedCell(ABC):
             except PacboundError:  # a training with other settings
                 continue
             log = TrainingLog(folder / LOG)
+            log.restart(0)  # a copy that was killed may have left records
             for record in TrainingLog(other.with_name(LOG)).records():
                 phase = "linear" if record.phase == "bound" else record.phase
                 log.append(replace(record, phase=phase))
