@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import sys
 import warnings
@@ -328,7 +327,9 @@ def names_in(claims: str | None) -> tuple[str, ...] | None:
 
 def _own_workers(device: str) -> int:
     """One worker per core; a single one when they would share a GPU."""
-    return (os.cpu_count() or 1) if device == "cpu" else 1
+    from pacbound.workers.choice import available_cores
+
+    return available_cores() if device == "cpu" else 1
 
 
 def _refuse_sampling_options(ctx: click.Context) -> None:

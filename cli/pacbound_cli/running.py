@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -34,16 +33,14 @@ def run_cells(
     from pacbound.experiments.tables.display import forecast, watching
     from pacbound.experiments.tables.pool import Pool
     from pacbound.files import ensure_writable
-    from pacbound.workers.choice import engine_for
+    from pacbound.workers.choice import available_cores, engine_for, threads_each
     from pacbound_cli.data import fetching_bar
 
     ensure_writable(root / "lock")
-    cores = os.cpu_count() or 1
-    with engine_for(workers or max(1, min(len(cells), cores)), scheduler) as engine:
+    with engine_for(workers or max(1, min(len(cells), available_cores())), scheduler) as engine:
         workers = workers or engine.count
-        if scheduler:
-            cores = workers  # each worker has one thread of the cluster
-        pool = Pool(cells, root, workers, threads or max(1, cores // workers), engine)
+        own = 1 if scheduler else threads_each(workers)  # a cluster's worker is one thread
+        pool = Pool(cells, root, workers, threads or own, engine)
         try:
             with watching(pool) as watcher:
                 pool.survey(watcher)
