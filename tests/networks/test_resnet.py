@@ -82,7 +82,7 @@ def test_it_learns_and_is_certified(settings: Settings, images: Dataset, tmp_pat
     path = tmp_path / "net.pt"
     train(settings, images, path)
     for predictor in ("draw", "fixed", "gibbs"):
-        certificate = certify(path, images, Request(Decimal("0.05"), predictor, draws=2000))
+        certificate = certify(path, images, Request(Decimal("0.05"), predictor, weights=300))
         certificate.save(tmp_path / "c.json")
         assert verify((tmp_path / "c.json").read_bytes()).accepted
         assert certificate.overall.bound < 0.4
