@@ -59,6 +59,7 @@ def _below_one(value: Any) -> bool:
     return _between(0, 1)(value) and value < 1
 
 
+PRIOR_OPTIMIZERS = ("adamw", "muon")
 SCHEDULES = ("cosine", "constant", "one-cycle")
 LONGEST_ORIGIN = 200  # characters, as in a certificate
 AUGMENTATIONS = ("none", "flip", "flip-crop", "flip-shift", "distort")
@@ -115,6 +116,7 @@ class Settings:
     prior_epochs: int = 20
     prior_batch: int = 100
     prior_learning_rate: float = 0.001
+    prior_optimizer: str = "adamw"
     prior_schedule: str = "cosine"
     prior_weight_decay: float = 0.0
     prior_dropout: float = 0.0  # for hidden dense units
@@ -316,6 +318,7 @@ _RULES: dict[str, tuple[Callable[[Any], bool], str | Callable[[], str]]] = {
     "prior_epochs": (_whole(1), "a whole number of 1 or more"),
     "prior_batch": (_whole(1), "a whole number of 1 or more"),
     "prior_learning_rate": (_positive, "a positive number"),
+    "prior_optimizer": (_one_of(*PRIOR_OPTIMIZERS), _or(*PRIOR_OPTIMIZERS)),
     "prior_schedule": (_one_of(*SCHEDULES), _or(*SCHEDULES)),
     "prior_smoothing": (_below_one, "at least 0 and below 1"),
     "prior_products": (_one_of("float32", "bfloat16"), "float32 or bfloat16"),

@@ -31,6 +31,7 @@ from pacbound.training.averaging import PolyakAverage
 from pacbound.training.descent import Descent, Evaluated, Step, Totals
 from pacbound.training.machine import LONGEST_RECORD, is_machine_record, machine_record
 from pacbound.training.networks import network_inputs, plain_network
+from pacbound.training.optimizers import PRIOR_OPTIMIZERS
 from pacbound.training.saved_state import restore_module
 from pacbound.training.schedules import SCHEDULES
 from pacbound.training.spread import errors_of, fitted_variances
@@ -126,11 +127,8 @@ class _Run:
                 f"a batch of the {self.m} examples would have one example, which batch "
                 f"normalisation cannot use: give another prior_batch than {settings.prior_batch}"
             )
-        optimizer = torch.optim.AdamW(
-            self.network.parameters(),
-            lr=1.0,
-            weight_decay=settings.prior_weight_decay,
-            fused=True,
+        optimizer = PRIOR_OPTIMIZERS[settings.prior_optimizer](
+            self.network, settings.prior_weight_decay
         )
         decay = settings.prior_averaging
         self.average = PolyakAverage(self.network, decay) if decay else None
@@ -158,7 +156,8 @@ class _Run:
 
         def rates(done: float) -> list[float]:
             share = (epoch - 1 + done) / settings.prior_epochs
-            return [settings.prior_learning_rate * SCHEDULES[settings.prior_schedule](share)]
+            rate = settings.prior_learning_rate * SCHEDULES[settings.prior_schedule](share)
+            return [rate] * len(self.descent.optimizer.param_groups)
 
         def evaluate(chosen: Tensor) -> Evaluated:
             inputs = augmented(settings.prior_augmentation, self.inputs[chosen], source)

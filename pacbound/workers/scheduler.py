@@ -52,9 +52,9 @@ def is_there(client: Any) -> bool:
 
 def lost(client: Any) -> PacboundError:
     """The message for a scheduler that no longer answers."""
-    return WorkerError(
-        f"lost the Dask scheduler at {client.scheduler.address}; the same command continues"
-    )
+    scheduler = client.scheduler  # None in a client that has given up and closed itself
+    where = f" at {scheduler.address}" if scheduler else ""
+    return WorkerError(f"lost the Dask scheduler{where}; the same command continues")
 
 
 def _compare_versions(client: Any) -> None:

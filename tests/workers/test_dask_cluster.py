@@ -21,6 +21,7 @@ from pacbound.recipes import Settings
 from pacbound.training.loop import train
 from pacbound.workers.cluster import DaskCluster
 from pacbound.workers.local import LocalProcesses
+from pacbound.workers.scheduler import lost
 
 
 def same(first: Certificate, second: Certificate) -> bool:
@@ -84,6 +85,13 @@ def test_no_scheduler_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
         DaskCluster("tcp://127.0.0.1:9")
     with pytest.raises(PacboundError, match="no Dask scheduler"):
         DaskCluster("nonsense://x")
+
+
+def test_a_client_that_closed_itself_is_told_as_a_lost_scheduler(address: str) -> None:
+    client = Client(address, set_as_default=False)
+    assert f"lost the Dask scheduler at {address};" in str(lost(client))
+    client.close()
+    assert "lost the Dask scheduler; the same command continues" in str(lost(client))
 
 
 def test_other_versions_are_refused(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
