@@ -26,7 +26,7 @@ def orthogonalised(matrix: Tensor) -> Tensor:
     """
     tall = matrix.shape[0] > matrix.shape[1]
     wide = matrix.T if tall else matrix
-    wide = wide / (wide.norm() + TINY)
+    wide = wide / (torch.linalg.vector_norm(wide) + TINY)
     first, third, fifth = POLYNOMIAL
     for _ in range(ITERATIONS):
         square = wide @ wide.T
@@ -59,8 +59,8 @@ class Muon(torch.optim.Optimizer):
         super().__init__([group for group in groups if group["params"]], defaults)
 
     @torch.no_grad()
-    def step(self, closure: Any = None) -> None:
-        """One step for every parameter that has a gradient."""
+    def step(self, closure: None = None) -> None:  # type: ignore[override]
+        """One step for every parameter that has a gradient. A closure is not called."""
         for group in self.param_groups:
             update = self._orthogonal if group["hidden"] else self._adam
             for parameter in group["params"]:
