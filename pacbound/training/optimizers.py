@@ -26,7 +26,7 @@ def orthogonalised(matrix: Tensor) -> Tensor:
     """
     tall = matrix.shape[0] > matrix.shape[1]
     wide = matrix.T if tall else matrix
-    wide = wide / (torch.linalg.vector_norm(wide) + TINY)
+    wide = wide.div(torch.linalg.vector_norm(wide) + TINY)
     first, third, fifth = POLYNOMIAL
     for _ in range(ITERATIONS):
         square = wide @ wide.T
