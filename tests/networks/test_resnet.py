@@ -118,7 +118,7 @@ def test_settings_of_the_priors_training_have_an_effect(
     part = split_of(settings, images).learned_data(images)
     base = learn_prior(settings, part)
     for name, value in (
-        ("prior_optimizer", "muon"),
+        ("prior_optimizer", "adamw"),
         ("prior_schedule", "constant"),
         ("prior_smoothing", 0.3),
         ("prior_products", "bfloat16"),
