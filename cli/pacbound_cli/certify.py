@@ -239,7 +239,14 @@ def certify(
     ensure_writable(path)
     if export is not None:
         ensure_exportable(export)
-    settings = Checkpoint.load(checkpoint).settings
+    trained = Checkpoint.load(checkpoint)
+    settings = trained.settings
+    if trained.training is not None:
+        click.echo(
+            f"note: {checkpoint} is not finished: it is at epoch {trained.epoch} of its training; "
+            "the certificate is for the weights that it has now",
+            err=True,
+        )
     with fetching_bar() as progress:
         data = load(data_name or settings.data, progress, settings.label)
     module = module_from(model, data.input_shape, data.classes) if model else None

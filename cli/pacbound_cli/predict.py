@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from pacbound_cli.errors import tell
 from pacbound_cli.options import device_option, json_option, threads_option
 from pacbound_cli.predicted import show_applied, show_evaluation, show_files, show_lines
 
@@ -149,7 +150,7 @@ def predict(
         torch.set_num_threads(threads)
     finished = load_finished(checkpoint)
     settings, kind = finished.settings, finished.kind
-    certificate = _accepted(certificate_path) if certificate_path is not None else None
+    certificate = _accepted(certificate_path, as_json) if certificate_path is not None else None
     with fetching_bar() as progress:
         data, examples = _read(data_name, finished, split, limit, progress)
         other_data = load(other_name, progress, settings.label) if other_name else None
@@ -243,14 +244,16 @@ def _refuse_options(ctx: click.Context) -> None:
             )
 
 
-def _accepted(path: Path) -> Certificate:
+def _accepted(path: Path, as_json: bool) -> Certificate:
     """The certificate in a file, if it is valid; otherwise exit with code 1."""
     from pacbound.certificate.format import Certificate
     from pacbound.verification import verify
 
     verdict = verify(path)
     if not verdict.accepted:
-        click.echo(verdict.line(str(path)), err=True)
+        line = verdict.line(str(path))
+        tell(line, "CertificateError", verdict.exit_code, as_json)
+        click.echo(line, err=True)
         raise click.exceptions.Exit(verdict.exit_code)
     return Certificate.load(path)
 

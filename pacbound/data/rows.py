@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from pacbound.data.csv_file import csv_columns
 from pacbound.data.json_lines import json_columns
 from pacbound.data.npz import read_arrays
 from pacbound.data.parquet_file import parquet_columns
-from pacbound.data.table import Columns, inputs_of, label_texts
+from pacbound.data.table import Columns, inputs_of, is_missing, label_texts
 from pacbound.errors import DataError, unknown_name
 
 __all__ = ["ENDINGS", "Kind", "Rows", "has_rows", "read_rows"]
@@ -73,8 +74,8 @@ def has_rows(path: Path) -> bool:
 def read_rows(path: Path, kind: Kind) -> Rows:
     """The rows of a file: one or more, of any classes.
 
-    The columns of a table are matched by name, in any order. Without the column of the classes the
-    rows have no labels.
+    The columns of a table are matched by name, in any order. If the column of the classes is not
+    there, or empty, the rows have no labels.
     """
     suffix = path.suffix.lower()
     if suffix == ".npz":
@@ -90,18 +91,27 @@ def read_rows(path: Path, kind: Kind) -> Rows:
     if not len(columns[kind.columns[0]]):
         raise DataError(f"{path} has no rows")
     inputs = inputs_of(columns, kind.columns, str(path), first_row)
-    if kind.label not in columns:
+    labels = columns.get(kind.label, ())
+    missing = [row for row, cell in enumerate(labels) if is_missing(cell)]
+    if len(missing) == len(labels):  # no such column, or an empty one
         return Rows(inputs, None)
-    texts = label_texts(columns[kind.label], str(path), first_row)
+    if missing:
+        raise DataError(
+            f"{path}, row {first_row + missing[0]}: the row has no label, but others have; fill "
+            f"it in, or remove the column '{kind.label}'"
+        )
+    texts = label_texts(labels, str(path), first_row)
     return Rows(inputs, _numbers(texts, kind, str(path), first_row))
 
 
 def _match(columns: Columns, kind: Kind, where: str) -> None:
     """Refuse a column that is missing or unknown."""
+    known = [*kind.columns, kind.label]
     for name in kind.columns:
         if name not in columns:
-            raise DataError(f"{where} has no column '{name}', which the network needs")
-    known = [*kind.columns, kind.label]
+            near = difflib.get_close_matches(name, [x for x in columns if x not in known], n=1)
+            hint = f"; is it the column '{near[0]}'?" if near else ""
+            raise DataError(f"{where} has no column '{name}', which the network needs{hint}")
     for name in columns:
         if name not in known:
             wrong = unknown_name("column", name, known)

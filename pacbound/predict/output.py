@@ -36,7 +36,7 @@ def averaged_lines(prediction: Prediction, kind: Kind, examples: Examples) -> li
     found, entropies = prediction.probabilities, prediction.entropies
     lines = []
     for row, chances in enumerate(found):
-        line: Line = {"row": row + 1, "class": kind.name_of(int(chances.argmax()))}
+        line: Line = {"row": row + 1, "prediction": kind.name_of(int(chances.argmax()))}
         line |= {f"p_{kind.name_of(k)}": _short(p) for k, p in enumerate(chances)}
         line |= {"entropy": _short(entropies.total[row])}
         line |= {"epistemic": _short(entropies.epistemic[row])}
@@ -49,7 +49,7 @@ def applied_lines(applied: Applied, kind: Kind, examples: Examples) -> list[Line
     lines = []
     for row, number in enumerate(applied.classes.tolist()):
         name = kind.name_of(number) if applied.answered[row] else None
-        line: Line = {"row": row + 1, "class": name}
+        line: Line = {"row": row + 1, "prediction": name}
         if applied.shares is not None:
             line["share"] = _short(applied.shares[row])
         lines.append(line | _label(kind, examples, row))

@@ -94,7 +94,13 @@ class Checkpoint:
         """Read a checkpoint. A file that holds anything but tensors is refused, and never run."""
         content = read_tensors(path, "pacbound checkpoint")
         if not isinstance(content, dict) or content.get("format") != FORMAT:
-            raise CheckpointError(f"{path} is not a pacbound checkpoint of format {FORMAT}")
+            is_network = _named_tensors(content) and len(content) > 0
+            raise CheckpointError(
+                f"{path} holds the weights of one network, such as an exported one: give the "
+                "checkpoint that the network comes from"
+                if is_network
+                else f"{path} is not a pacbound checkpoint of format {FORMAT}"
+            )
         expected = FIELDS | {LEARNED, GIVEN} & set(content)
         if set(content) != expected:
             odd = ", ".join(sorted(map(str, set(content) ^ expected)))
