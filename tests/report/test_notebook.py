@@ -63,7 +63,7 @@ def test_a_verdict_is_one_line_without_the_certificate(path: Path) -> None:
     verdict = pacbound.verify(path)
     shown = repr(verdict)
     assert shown.startswith(f"Verdict({'VERIFIED' if verdict.accepted else 'REJECTED'} ")
-    assert (verdict.summary or verdict.reason) in shown
+    assert (verdict.summary or verdict.reason)[:30] in shown
     assert shown.isprintable() and "sha256" not in shown and len(shown) < 1000
 
 
