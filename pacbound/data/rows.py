@@ -20,7 +20,7 @@ from pacbound.data.parquet_file import parquet_columns
 from pacbound.data.table import Columns, inputs_of, is_missing, label_texts
 from pacbound.errors import DataError, unknown_name
 
-__all__ = ["ENDINGS", "Kind", "Rows", "has_rows", "read_rows"]
+__all__ = ["ENDINGS", "Kind", "Rows", "has_rows", "inputs_of_kind", "read_rows"]
 
 _READERS: Mapping[str, tuple[Callable[[Path], Columns], int]] = {
     ".csv": (csv_columns, 2),
@@ -129,21 +129,32 @@ def _numbers(texts: Sequence[str], kind: Kind, where: str, first_row: int) -> ND
 
 def _of_arrays(path: Path, kind: Kind) -> Rows:
     arrays = read_arrays(path, ("x",), ("y",))
-    inputs = arrays["x"]
-    if inputs.shape == kind.input_shape:
-        inputs = inputs[None]  # one row
-    if inputs.shape[1:] != kind.input_shape or not len(inputs):
-        raise DataError(
-            f"{path}: x has inputs of shape {inputs.shape[1:]}, the checkpoint is for "
-            f"{kind.input_shape}"
-        )
-    inputs = inputs_as_stored(str(path), "x", inputs)
-    if kind.dtype and str(inputs.dtype) != kind.dtype:
-        # uint8 is divided by 255, float32 is not: the same numbers would be other inputs.
-        raise DataError(f"{path}: x is {inputs.dtype}, but the network was trained on {kind.dtype}")
+    inputs = inputs_of_kind(str(path), arrays["x"], kind)
     if "y" not in arrays:
         return Rows(inputs, None)
     return Rows(inputs, _labels(path, arrays["y"], len(inputs), kind))
+
+
+def inputs_of_kind(where: str, inputs: NDArray[Any], kind: Kind) -> NDArray[Any]:
+    """Inputs in the shape and the type that a network was trained on; one row may be alone.
+
+    Arguments:
+        where: The start of error messages.
+    """
+    if inputs.shape == kind.input_shape:
+        inputs = inputs[None]
+    if inputs.shape[1:] != kind.input_shape or not len(inputs):
+        raise DataError(
+            f"{where}: x has inputs of shape {inputs.shape[1:]}, the network is for "
+            f"{kind.input_shape}"
+        )
+    inputs = inputs_as_stored(where, "x", inputs)
+    if kind.dtype and str(inputs.dtype) != kind.dtype:
+        # uint8 is divided by 255, float32 is not: the same numbers would be other inputs.
+        raise DataError(
+            f"{where}: x is {inputs.dtype}, but the network was trained on {kind.dtype}"
+        )
+    return inputs
 
 
 def _labels(path: Path, labels: NDArray[Any], rows: int, kind: Kind) -> NDArray[np.int64]:

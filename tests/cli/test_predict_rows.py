@@ -155,9 +155,44 @@ def test_a_rejected_certificate_is_an_object_for_programs(trees: Path, tmp_path:
         assert error["error"] in result.stderr
 
 
-def test_an_exported_network_is_not_taken_for_a_damaged_checkpoint(trees: Path) -> None:
-    result = run("predict", trees / "fixed.pt", "--data", trees / "trees.csv")
-    refused(result, "the weights of one network", "give the checkpoint")
+@pytest.mark.parametrize("predictor", ["fixed", "draw"])
+def test_an_exported_network_predicts_without_its_checkpoint(
+    trees: Path, tmp_path: Path, predictor: str
+) -> None:
+    new = written(tmp_path / "new.csv", list(range(40)), (2, 0, 1), True)
+    proof, network = trees / f"{predictor}.json", tmp_path / "net.pt"
+    for ending in (".pt", ".inputs.json"):
+        content = (trees / predictor).with_suffix(ending).read_bytes()
+        network.with_suffix(ending).write_bytes(content)
+    rows_given = ["--data", new, "--certificate", proof, "--json"]
+    there = run("predict", network, *rows_given)
+    assert there.exit_code == 0, there.output
+    assert json.loads(there.stdout) == json.loads(
+        run("predict", trees / "trees.pt", *rows_given).stdout
+    )
+    other = trees / ("draw.json" if predictor == "fixed" else "fixed.json")
+    refused(run("predict", network, "--data", new), "give --certificate")
+    refused(run("predict", network, "--data", new, "--certificate", other), "digests differ")
+    refused(run("certify", network), "the weights of one network", "give the checkpoint")
+    described = network.with_suffix(".inputs.json")
+    content = json.loads(described.read_text())
+    content["settings"]["input_scale"] = 2.0  # another map of the inputs, in front of the weights
+    described.write_text(json.dumps(content))
+    refused(run("predict", network, *rows_given), "input_scale=2.0", "made with 1.0")
+
+
+def test_an_exported_network_takes_what_it_was_trained_on(trees: Path) -> None:
+    network, (inputs, _) = load_exported(trees / "fixed.pt"), rows()
+    assert (network.kind.columns, network.kind.class_names) == (NAMES, tuple(sorted(KINDS)))
+    expected = network(inputs)
+    assert torch.equal(network(torch.from_numpy(inputs)), expected)
+    with pytest.warns(UserWarning, match="float64; it is used as float32, exactly"):
+        assert torch.equal(network(inputs.astype(np.float64)), expected)
+    assert torch.equal(network(inputs[3]), network(inputs[3:4]))  # one row
+    with pytest.raises(ValueError, match="uint8, but the network was trained on float32"):
+        network(np.zeros((2, 3), np.uint8))  # bytes would be divided by 255
+    with pytest.raises(ValueError, match=r"shape \(2,\), the network is for \(3,\)"):
+        network(inputs[:, :2])
 
 
 def test_training_says_whose_bound_it_shows(trees: Path, tmp_path: Path) -> None:

@@ -117,7 +117,7 @@ def test_arrays(tmp_path: Path) -> None:
     ("arrays", "words"),
     [
         ({"y": np.zeros(2, int)}, "no array 'x'"),
-        ({"x": np.zeros((2, 3, 2), np.uint8)}, r"shape \(3, 2\), the checkpoint is for \(2, 2\)"),
+        ({"x": np.zeros((2, 3, 2), np.uint8)}, r"shape \(3, 2\), the network is for \(2, 2\)"),
         ({"x": np.zeros((0, 2, 2), np.uint8)}, "shape"),
         ({"x": np.zeros((2, 2, 2), np.float32)}, "x is float32, but .* trained on uint8"),
         ({"x": np.zeros((2, 2, 2), np.uint8), "y": np.array([0, 3])}, "3 classes, .* has 4"),

@@ -33,9 +33,7 @@ def published_folder(name: str) -> Path | None:
     return None
 
 
-def rows_with_published(
-    table: Table, cells: Sequence[Any], root: Path, source: Path
-) -> Shown:
+def rows_with_published(table: Table, cells: Sequence[Any], root: Path, source: Path) -> Shown:
     """The rows of all cells, and how many of the cells are published ones.
 
     A cell without a folder here is looked up among the published results. One that is not of this
