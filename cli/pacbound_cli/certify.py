@@ -236,11 +236,12 @@ def certify(
     from pacbound_cli.data import fetching_bar
 
     path = output or Path("certificates") / f"{checkpoint.stem}.json"
-    ensure_writable(path)
-    if export is not None:
-        ensure_exportable(export)
     trained = Checkpoint.load(checkpoint)
     settings = trained.settings
+    read = (checkpoint, data_name or settings.data, cost)
+    ensure_writable(path, *read)
+    if export is not None:
+        ensure_exportable(export, *read)
     if trained.training is not None:
         click.echo(
             f"note: {checkpoint} is not finished: it is at epoch {trained.epoch} of its training; "

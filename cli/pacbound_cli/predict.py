@@ -125,7 +125,7 @@ def predict(
     from pacbound.report.figures import ensure_drawable
 
     if output is not None:
-        ensure_predictable(output)
+        ensure_predictable(output, checkpoint, data_name, certificate_path)
         if other_name and output.suffix.lower() != ".npz":
             raise click.UsageError("--ood with --output needs an .npz file, which has both")
     if plot is not None:

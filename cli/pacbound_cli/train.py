@@ -224,7 +224,7 @@ def run_training(
         raise FileError(f"{path} exists: continue it with --resume or replace it with --force")
     if network_named(settings.network).is_given and not settings.model:
         raise SettingError("give your own network with --model PACKAGE.MODULE:FACTORY")
-    ensure_writable(path)
+    ensure_writable(path, settings.data)
     with fetching_bar() as progress:
         data = load(settings.data, progress, settings.label)
     module = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -24,9 +25,13 @@ __all__ = ["applied_lines", "averaged_lines", "ensure_predictable", "save_lines"
 Line = dict[str, Any]
 
 
-def ensure_predictable(path: Path) -> None:
-    """Refuse a file that cannot be written, before any work."""
-    ensure_writable(path)
+def ensure_predictable(path: Path, *read: str | os.PathLike[str] | None) -> None:
+    """Refuse a file that cannot be written, before any work.
+
+    Arguments:
+        read: What the same command reads, which it must not replace.
+    """
+    ensure_writable(path, *read)
     if path.suffix.lower() not in (*_WRITERS, ".npz"):
         raise SettingError(f"cannot write predictions to {path}: give .csv, .jsonl or .npz")
 

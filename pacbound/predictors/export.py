@@ -59,15 +59,19 @@ def description_path(target: Path) -> Path:
     return target.with_suffix(".inputs.json")
 
 
-def ensure_exportable(target: Path) -> None:
-    """Refuse a file type or a path that cannot be written, before any work."""
+def ensure_exportable(target: Path, *read: str | os.PathLike[str] | None) -> None:
+    """Refuse a file type or a path that cannot be written, before any work.
+
+    Arguments:
+        read: What the same command reads, which it must not replace.
+    """
     if target.suffix not in (".pt", ".onnx"):
         raise SettingError(f"cannot export to {target}: give a name that ends in .pt or .onnx")
     needed = ("onnx", "onnxscript")
     if target.suffix == ".onnx" and not all(map(importlib.util.find_spec, needed)):
         raise MissingDependency("an export to .onnx needs packages: pip install 'pacbound[onnx]'")
     for path in (target, description_path(target)):
-        ensure_writable(path)
+        ensure_writable(path, *read)
 
 
 def network_drawn(

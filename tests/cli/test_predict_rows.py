@@ -204,6 +204,25 @@ def test_training_says_whose_bound_it_shows(trees: Path, tmp_path: Path) -> None
     assert "This is the bound" not in free.stdout, free.output
 
 
+def test_what_a_command_reads_is_not_replaced(trees: Path, tmp_path: Path) -> None:
+    for name in ("trees.csv", "trees.pt", "fixed.json", "fixed.pt", "fixed.inputs.json"):
+        (tmp_path / name).write_bytes((trees / name).read_bytes())
+    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    table, checkpoint, proof = (tmp_path / x for x in ("trees.csv", "trees.pt", "fixed.json"))
+    linked = tmp_path / "linked.csv"
+    linked.symlink_to(table)
+    for command in (
+        ["certify", checkpoint, "--data", table, "-o", checkpoint],
+        ["certify", checkpoint, "--data", table, "-o", table],
+        ["certify", checkpoint, "--data", table, "-o", tmp_path / "c.json", "--export", checkpoint],
+        ["predict", checkpoint, "--data", table, "-o", linked],
+        ["report", tmp_path, "-o", proof],
+        ["train", "table", "--data", table, "--label", "tree", *FAST, "--force", "-o", table],
+    ):
+        refused(run(*command), "cannot write", "the command reads it; give another name")
+    assert all(path.read_bytes() == content for path, content in before.items())
+
+
 def test_rows_that_cannot_be_used(trees: Path, tmp_path: Path) -> None:
     base = ["predict", trees / "trees.pt", "--data"]
     path = tmp_path / "bad.csv"
