@@ -158,11 +158,10 @@ def predict(
             raise click.UsageError(
                 f"{checkpoint} is one exported network: give --certificate, without --voters"
             )
-        certificate = _accepted(certificate_path, as_json)
         _predict_exported(
             checkpoint,
             model,
-            certificate,
+            _accepted(certificate_path, as_json),
             certificate_path,
             data_name,
             split,
