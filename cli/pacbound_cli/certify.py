@@ -297,6 +297,7 @@ def certify(
         how = "continues" if kept.path.exists() else "starts again"
         click.echo(f"stopped; the same command {how}", err=True)
         raise click.exceptions.Exit(130) from None
+    _note_replaced(path, certificate)
     certificate.save(path)
     kept.remove()
     steps = []
@@ -310,6 +311,25 @@ def certify(
             click.echo(f"network written to {export}; its inputs: {'; '.join(steps)}")
     if max_risk is not None:
         ensure_risk(certificate, max_risk)
+
+
+def _note_replaced(path: Path, certificate: Certificate) -> None:
+    """Tell of a certificate on the same examples that is replaced by one that does not count it."""
+    from pacbound.certificate.format import Certificate
+    from pacbound.errors import PacboundError
+
+    try:
+        before = Certificate.load(path)
+    except (OSError, PacboundError):
+        return
+    is_first = certificate.ledger.certificates.number == 1
+    is_other = before.claims != certificate.claims
+    if is_first and is_other and before.data.sha256 == certificate.data.sha256:
+        click.echo(
+            f"note: {path} was another certificate on these examples, and is replaced; if you "
+            "choose between the two, this one needs --place 2",
+            err=True,
+        )
 
 
 def ensure_risk(certificate: Certificate, max_risk: float) -> None:
