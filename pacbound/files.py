@@ -87,10 +87,17 @@ def _lock(handle: int) -> bool:
     return True
 
 
-def ensure_writable(path: Path) -> None:
-    """Fail if a path cannot be written, before long work begins."""
+def ensure_writable(path: Path, *read: str | os.PathLike[str] | None) -> None:
+    """Fail if a path cannot be written, before long work begins.
+
+    Arguments:
+        read: What the same command reads, which it must not replace.
+    """
     if path.is_dir():
         raise FileError(f"cannot write {path}: it is a folder")
+    for other in read:
+        if other is not None and path.exists() and Path(other).exists() and path.samefile(other):
+            raise FileError(f"cannot write {path}: the command reads it; give another name")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=path.parent):

@@ -16,6 +16,7 @@ from pacbound.api import StochasticModule
 from pacbound.certificate.format import Certificate
 from pacbound.data import Dataset
 from pacbound.errors import PacboundError
+from pacbound.fixed.classes import cells_of
 from pacbound.networks.columns import ColumnScaling
 from pacbound.priors.scaling import Scaling, set_aside
 from pacbound.recipes import Settings, recipe
@@ -45,8 +46,8 @@ class PacBayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     are those of `pacbound train table`: the same table has the same certificate.
 
     Half of the examples (`prior_fraction`), selected pseudo-randomly, learn a prior: they scale the
-    columns, choose the network by cross-validation, and train it. The certificate counts the other
-    half, which has no influence on this network.
+    columns, choose the network on a validation share of their own, and train it. The certificate
+    counts the other half, which has no influence on this network.
     In a Pipeline, a step before this estimator that learns from the examples (a scaler, a feature
     selection, a target encoding) sees all of them, and the certificate would not be valid.
 
@@ -163,8 +164,16 @@ class PacBayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _fit(self, inputs: NDArray[np.float32], labels: NDArray[Any], aside: int) -> None:
         name = f"table, scaled by {aside} others" if aside else "table"
-        classes = len(self.classes_)
-        data = Dataset(name, inputs, labels.astype(np.int64), None, None, classes)
+        names = tuple(cells_of(self.classes_, "y"))
+        data = Dataset(
+            name,
+            inputs,
+            labels.astype(np.int64),
+            None,
+            None,
+            len(names),
+            class_names=names if len(set(names)) == len(names) else (),
+        )
         net = StochasticModule(self._chosen())
         net.fit(data, progress=False)
         self.certificate_: Certificate = net.certify(

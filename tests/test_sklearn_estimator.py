@@ -248,6 +248,7 @@ def test_the_command_line_gives_the_same_certificate(
     assert here.sentence == there.sentence and here.predictor == "fixed"
     assert here.claims == there.claims and here.prior == there.prior
     assert here.model == there.model
+    assert here.made.settings["classes"] == there.made.settings["classes"]
     assert here.data == dataclasses.replace(there.data, name=here.data.name)
     assert fitted._settings.prior_epochs in (2, 9)
     drawn = PacBayesClassifier(predictor="draw").fit(X, y).certificate_

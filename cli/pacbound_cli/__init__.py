@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import signal
+import sys
 
 import click
 
@@ -74,6 +76,8 @@ for command in (
 
 def main() -> None:
     """The entry point of the `pacbound` command."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # for terminals and pipes that lack δ and ≤
     try:
         cli()
     finally:

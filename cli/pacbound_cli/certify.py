@@ -236,10 +236,18 @@ def certify(
     from pacbound_cli.data import fetching_bar
 
     path = output or Path("certificates") / f"{checkpoint.stem}.json"
-    ensure_writable(path)
+    trained = Checkpoint.load(checkpoint)
+    settings = trained.settings
+    read = (checkpoint, data_name or settings.data, cost)
+    ensure_writable(path, *read)
     if export is not None:
-        ensure_exportable(export)
-    settings = Checkpoint.load(checkpoint).settings
+        ensure_exportable(export, *read)
+    if trained.training is not None:
+        click.echo(
+            f"note: {checkpoint} is not finished: it is at epoch {trained.epoch} of its training; "
+            "the certificate is for the weights that it has now",
+            err=True,
+        )
     with fetching_bar() as progress:
         data = load(data_name or settings.data, progress, settings.label)
     module = module_from(model, data.input_shape, data.classes) if model else None
@@ -289,6 +297,7 @@ def certify(
         how = "continues" if kept.path.exists() else "starts again"
         click.echo(f"stopped; the same command {how}", err=True)
         raise click.exceptions.Exit(130) from None
+    _note_replaced(path, certificate)
     certificate.save(path)
     kept.remove()
     steps = []
@@ -302,6 +311,25 @@ def certify(
             click.echo(f"network written to {export}; its inputs: {'; '.join(steps)}")
     if max_risk is not None:
         ensure_risk(certificate, max_risk)
+
+
+def _note_replaced(path: Path, certificate: Certificate) -> None:
+    """Tell of a certificate on the same examples that is replaced by one that does not count it."""
+    from pacbound.certificate.format import Certificate
+    from pacbound.errors import PacboundError
+
+    try:
+        before = Certificate.load(path)
+    except (OSError, PacboundError):
+        return
+    is_first = certificate.ledger.certificates.number == 1
+    is_other = before.claims != certificate.claims
+    if is_first and is_other and before.data.sha256 == certificate.data.sha256:
+        click.echo(
+            f"note: {path} was another certificate on these examples, and is replaced; if you "
+            "choose between the two, this one needs --place 2",
+            err=True,
+        )
 
 
 def ensure_risk(certificate: Certificate, max_risk: float) -> None:

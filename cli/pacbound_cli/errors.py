@@ -14,7 +14,7 @@ import click
 from pacbound.errors import PacboundError, called_by_command
 from pacbound.printable import printable, printable_json
 
-__all__ = ["OneLineErrors"]
+__all__ = ["OneLineErrors", "tell"]
 
 READER_GONE = 141  # as a shell reports a program that SIGPIPE ended
 
@@ -35,7 +35,7 @@ class OneLineErrors(click.Group):
             with called_by_command():
                 return super().invoke(ctx)
         except click.ClickException as error:
-            _tell(error.format_message(), "UsageError", error.exit_code, as_json)
+            tell(error.format_message(), "UsageError", error.exit_code, as_json)
             raise
         except SystemExit as end:
             if isinstance(end.__context__, BrokenPipeError):  # Rich ends so, with exit code 1
@@ -47,7 +47,7 @@ class OneLineErrors(click.Group):
             if ctx.params.get("debug"):
                 raise
             message = printable(" ".join(str(error).split()))
-            _tell(message, type(error).__name__, _Refused.exit_code, as_json)
+            tell(message, type(error).__name__, _Refused.exit_code, as_json)
             raise _Refused(message) from error
         except KeyboardInterrupt:
             # Commands that print their own message when stopped have already exited.
@@ -56,8 +56,8 @@ class OneLineErrors(click.Group):
             raise click.exceptions.Exit(130) from None
 
 
-def _tell(message: str, kind: str, exit_code: int, as_json: bool) -> None:
-    """Print an error for programs."""
+def tell(message: str, kind: str, exit_code: int, as_json: bool) -> None:
+    """Print an error for programs, if they are to read it."""
     if as_json:
         found = {"error": message, "kind": kind, "exit_code": exit_code}
         click.echo(printable_json(json.dumps(found, ensure_ascii=False)))

@@ -39,6 +39,8 @@ def explain(certificate: Path, as_json: bool) -> None:
     from pacbound.printable import printable_json
     from pacbound.verification import verify
 
+    if certificate.is_dir():
+        raise CertificateError(f"{certificate} is a folder: give one of its certificates")
     verdict = verify(certificate)
     if verdict.exit_code == 2:
         raise CertificateError(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from pacbound_cli.errors import tell
 from pacbound_cli.options import device_option, json_option, threads_option
 from pacbound_cli.predicted import show_applied, show_evaluation, show_files, show_lines
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from pacbound.data.sources import Progress
     from pacbound.predict.examples import Examples
     from pacbound.predictors.applied import Applied
-    from pacbound.training.checkpoints import Checkpoint
+    from pacbound.recipes import Settings
 
 __all__ = ["predict"]
 
@@ -101,9 +102,12 @@ def predict(
     number of networks. The certificate is verified first and must match this checkpoint. Where the
     predictor abstains there is no class: empty in the file that -o writes, -1 in .npz.
 
+    CHECKPOINT may also be the network that certify --export wrote as .pt, together with its
+    certificate. The checkpoint is then not needed.
+
     The columns of a table are matched by their names, in any order. A missing or an unknown column
-    is an error. The column of the classes may be missing. An .npz file has x, and y if the classes
-    are known.
+    is an error. The column of the classes may be missing or empty. An .npz file has x, and y if the
+    classes are known.
 
     Checkpoint and data determine the networks: running it again gives the same figures.
 
@@ -112,6 +116,7 @@ def predict(
       pacbound predict mlp.pt
       pacbound predict mlp.pt --certificate certificates/mlp.json -o classes.npz
       pacbound predict plants.pt --data new.csv --certificate plants.json -o species.csv
+      pacbound predict net.pt --data new.csv --certificate net.json
       pacbound predict mlp.pt --certificate vote.json --voters 101
       pacbound predict mlp.pt --samples 100 --ood fashion-mnist -o predictions.npz
       pacbound predict mlp.pt --data mine.npz --plot reliability.svg
@@ -120,7 +125,7 @@ def predict(
     from pacbound.report.figures import ensure_drawable
 
     if output is not None:
-        ensure_predictable(output)
+        ensure_predictable(output, checkpoint, data_name, certificate_path)
         if other_name and output.suffix.lower() != ".npz":
             raise click.UsageError("--ood with --output needs an .npz file, which has both")
     if plot is not None:
@@ -141,17 +146,36 @@ def predict(
     from pacbound.predict.output import averaged_lines, save_lines
     from pacbound.predict.predictor import load_finished
     from pacbound.printable import printable_json
+    from pacbound.training.checkpoints import holds_network
     from pacbound_cli.certify import sampling_progress
     from pacbound_cli.data import fetching_bar
 
     place = device_named(device)
     if threads is not None:
         torch.set_num_threads(threads)
+    if holds_network(checkpoint):
+        if certificate_path is None or voters is not None:
+            raise click.UsageError(
+                f"{checkpoint} is one exported network: give --certificate, without --voters"
+            )
+        _predict_exported(
+            checkpoint,
+            model,
+            _accepted(certificate_path, as_json),
+            certificate_path,
+            data_name,
+            split,
+            limit,
+            output,
+            as_json,
+        )
+        return
     finished = load_finished(checkpoint)
     settings, kind = finished.settings, finished.kind
-    certificate = _accepted(certificate_path) if certificate_path is not None else None
+    certificate = _accepted(certificate_path, as_json) if certificate_path is not None else None
     with fetching_bar() as progress:
-        data, examples = _read(data_name, finished, split, limit, progress)
+        known = finished.data["sha256"]
+        data, examples = _read(data_name, settings, kind, known, split, limit, progress)
         other_data = load(other_name, progress, settings.label) if other_name else None
     if not examples.labelled and (plot is not None or other_data is not None):
         raise click.UsageError("--plot and --ood need rows whose classes are known")
@@ -205,9 +229,45 @@ def predict(
         click.echo(UNCOVERED)
 
 
+def _predict_exported(
+    path: Path,
+    model: str | None,
+    certificate: Certificate,
+    certificate_path: Path,
+    data_name: str | None,
+    split: str | None,
+    limit: int | None,
+    output: Path | None,
+    as_json: bool,
+) -> None:
+    """Predict with an exported network, without its checkpoint."""
+    from pacbound.errors import DataError
+    from pacbound.networks.factory import module_from
+    from pacbound.predictors.applied import exported_predictions
+    from pacbound.predictors.export import exported_kind, load_exported
+    from pacbound_cli.certify import sampling_progress
+    from pacbound_cli.data import fetching_bar
+
+    kind = exported_kind(path)
+    module = module_from(model, kind.input_shape, kind.classes) if model else None
+    exported = load_exported(path, module)
+    known = certificate.data.sha256
+    with fetching_bar() as progress:
+        data, examples = _read(data_name, exported.settings, kind, known, split, limit, progress)
+    if data.classes != kind.classes:
+        raise DataError(
+            f"the network is for {kind.classes} classes; {data.name} has {data.classes}"
+        )
+    with sampling_progress() as report:
+        applied = exported_predictions(certificate, exported, examples.inputs, report)
+    _conclude(certificate, certificate_path, applied, kind, examples, output, as_json)
+
+
 def _read(
     data_name: str | None,
-    checkpoint: Checkpoint,
+    settings: Settings,
+    kind: Kind,
+    trained_on: str,
     split: str | None,
     limit: int | None,
     progress: Progress,
@@ -219,14 +279,12 @@ def _read(
     from pacbound.data.rows import has_rows
     from pacbound.predict import examples_of, rows_of
 
-    settings = checkpoint.settings
     if data_name is None or split is not None or not has_rows(Path(data_name).expanduser()):
         data = load(data_name or settings.data, progress, settings.label)
         return data, examples_of(data, split, limit)
-    examples = rows_of(Path(data_name).expanduser(), checkpoint, limit)
+    examples = rows_of(Path(data_name).expanduser(), kind, trained_on, limit)
     labels = examples.labels if examples.labelled else np.zeros(len(examples.inputs), np.int64)
-    classes = checkpoint.kind.classes
-    return Dataset(data_name, examples.inputs, labels, None, None, classes), examples
+    return Dataset(data_name, examples.inputs, labels, None, None, kind.classes), examples
 
 
 def _described(examples: Examples) -> dict[str, object]:
@@ -243,14 +301,16 @@ def _refuse_options(ctx: click.Context) -> None:
             )
 
 
-def _accepted(path: Path) -> Certificate:
+def _accepted(path: Path, as_json: bool) -> Certificate:
     """The certificate in a file, if it is valid; otherwise exit with code 1."""
     from pacbound.certificate.format import Certificate
     from pacbound.verification import verify
 
     verdict = verify(path)
     if not verdict.accepted:
-        click.echo(verdict.line(str(path)), err=True)
+        line = verdict.line(str(path))
+        tell(line, "CertificateError", verdict.exit_code, as_json)
+        click.echo(line, err=True)
         raise click.exceptions.Exit(verdict.exit_code)
     return Certificate.load(path)
 

@@ -31,7 +31,7 @@ def show_lines(lines: list[dict[str, Any]], until: str = "") -> None:
 
     from pacbound.printable import printable
 
-    names = [name for name in lines[0] if name in ("class", "share", "label")]
+    names = [name for name in lines[0] if name in ("prediction", "share", "label")]
     table = Table("row", *names, *(["probability"] if until in lines[0] else []))
     for line in lines[:SHOWN]:
         cells = [

@@ -41,7 +41,7 @@ def recipes(context: click.Context, as_json: bool) -> None:
     else:
         for name, text in about.items():
             click.echo(f"{name:{max(map(len, about))}s}  {text}")
-        click.echo("\nSettings of one: pacbound recipes NAME", err=True)
+        click.echo("\nSettings of one: pacbound recipes show NAME", err=True)
 
 
 @recipes.command()

@@ -87,7 +87,7 @@ def report(
     elif not paths:
         raise click.UsageError("Missing argument 'PATH...'.")
     gathered = gather(paths)
-    ensure_writable(output)
+    ensure_writable(output, *gathered.certificates.values(), *monitors)
     entries = with_monitors(list(_entries(gathered.certificates, logs)), monitors)
     content = document(entries, gathered.others).encode()
     write_whole(output, lambda stream: stream.write(content))

@@ -115,15 +115,23 @@ def table(
     failures = {} if show else run_cells(cells, root, workers, chosen.threads, scheduler)
     changed = selection.overrides or selection.sampling
     source = None if not show or folder or changed else published_folder(chosen.published)
-    rows, borrowed = chosen.rows(cells, root), 0
-    if source is not None:
-        rows, borrowed = rows_with_published(chosen, cells, root, source)
-    if borrowed:
-        click.echo(
-            f"{borrowed} of {len(cells)} cells are shown as published in {source}; they have not "
-            f"run in {root}",
-            err=True,
-        )
+    if source is None:
+        rows = chosen.rows(cells, root)
+    else:
+        shown = rows_with_published(chosen, cells, root, source)
+        rows = shown.rows
+        if shown.borrowed:
+            click.echo(
+                f"{shown.borrowed} of {len(cells)} cells are shown as published in {source}; they "
+                f"have not run in {root}",
+                err=True,
+            )
+        if shown.passed_over:
+            click.echo(
+                f"{shown.passed_over} of {len(cells)} cells are not shown: what is published in "
+                f"{source} has other settings, or does not hold",
+                err=True,
+            )
     if as_json:
         click.echo(json.dumps(rows, indent=1, ensure_ascii=False))
     else:

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 
 __all__ = ["run_training", "train", "training_options"]
 
+OF_THE_POSTERIOR = (
+    "This is the bound of the posterior. certify covers the prior's network, with its own bound."
+)
+
 
 def training_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options of every command that trains: the arguments of `run_training`."""
@@ -149,10 +153,16 @@ def train(
     patterns = {"frozen": freeze, "fresh": fresh, "constants": constants}
     options |= {name: list(values) for name, values in patterns.items() if values}
     path, last = run_training(recipe, prior_fraction=fraction, **options)
+
+    from pacbound.predictors import predictor_named
+    from pacbound.training.checkpoints import Checkpoint
+
     if as_json:
         click.echo(json.dumps({"checkpoint": str(path), **asdict(last)}))
     else:
-        click.echo(f"{path}: bound {last.bound:.2%} (risk {last.risk:.2%}, KL {last.kl:.0f})")
+        click.echo(f"{path}: bound {last.bound:.2%} (risk {last.risk:.2%}, KL {last.kl:z.0f})")
+        if not predictor_named(Checkpoint.load(path).settings.predictor).has_posterior:
+            click.echo(OF_THE_POSTERIOR)
         model = f" --model {options['model']}" if options["model"] else ""
         click.echo(f"next: pacbound certify {path}{model}")
 
@@ -214,7 +224,7 @@ def run_training(
         raise FileError(f"{path} exists: continue it with --resume or replace it with --force")
     if network_named(settings.network).is_given and not settings.model:
         raise SettingError("give your own network with --model PACKAGE.MODULE:FACTORY")
-    ensure_writable(path)
+    ensure_writable(path, settings.data)
     with fetching_bar() as progress:
         data = load(settings.data, progress, settings.label)
     module = None

@@ -191,6 +191,10 @@ class Verdict(NamedTuple):
     summary: str = ""
     certificate: Record | None = None  # only if it passed every check
 
+    def __repr__(self) -> str:
+        """One line, as a notebook shows it: a certificate has hundreds."""
+        return f"Verdict({self.line('certificate')})"
+
     def fields(self) -> dict[str, Any]:
         """The verdict without the certificate, for other programs."""
         return {name: x for name, x in self._asdict().items() if name != "certificate"}

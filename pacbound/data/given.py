@@ -37,7 +37,8 @@ def dataset_given(data: Any, label: str = "") -> Dataset:
         return load(str(data), label=label)
     if isinstance(data, DataLoader):
         return _materialised(type(data.dataset).__name__, _unbatched(data), label)
-    if isinstance(data, tuple):
+    is_list = isinstance(data, list) and all(isinstance(x, np.ndarray | Tensor) for x in data)
+    if isinstance(data, tuple) or (is_list and data):
         if len(data) not in (2, 4):
             raise DataError(f"data: give (x, y) or (x, y, x_test, y_test), not {len(data)} parts")
         parts = zip(NAMES, data, strict=False)

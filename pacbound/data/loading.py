@@ -35,7 +35,10 @@ def load(
         path = Path(name_or_path).expanduser()
         is_table = path.suffix.lower() in TABLES
         if label and not is_table and path.is_file():
-            raise DataError(f"{name_or_path} is not a table; only .csv and .parquet have a label")
+            raise DataError(
+                f"{name_or_path} is not a table, so it has no label; a table is a .csv or .parquet "
+                "file, and commas, semicolons or tabs separate the columns of a .csv"
+            )
         if path.is_file():
             read = TABLES[path.suffix.lower()](path, label) if is_table else read_npz(path)
             return replace(read, origin=name_or_path)

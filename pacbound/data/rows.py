@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,10 +17,10 @@ from pacbound.data.csv_file import csv_columns
 from pacbound.data.json_lines import json_columns
 from pacbound.data.npz import read_arrays
 from pacbound.data.parquet_file import parquet_columns
-from pacbound.data.table import Columns, inputs_of, label_texts
+from pacbound.data.table import Columns, inputs_of, is_missing, label_texts
 from pacbound.errors import DataError, unknown_name
 
-__all__ = ["ENDINGS", "Kind", "Rows", "has_rows", "read_rows"]
+__all__ = ["ENDINGS", "Kind", "Rows", "has_rows", "inputs_of_kind", "read_rows"]
 
 _READERS: Mapping[str, tuple[Callable[[Path], Columns], int]] = {
     ".csv": (csv_columns, 2),
@@ -73,8 +74,8 @@ def has_rows(path: Path) -> bool:
 def read_rows(path: Path, kind: Kind) -> Rows:
     """The rows of a file: one or more, of any classes.
 
-    The columns of a table are matched by name, in any order. Without the column of the classes the
-    rows have no labels.
+    The columns of a table are matched by name, in any order. If the column of the classes is not
+    there, or empty, the rows have no labels.
     """
     suffix = path.suffix.lower()
     if suffix == ".npz":
@@ -90,18 +91,27 @@ def read_rows(path: Path, kind: Kind) -> Rows:
     if not len(columns[kind.columns[0]]):
         raise DataError(f"{path} has no rows")
     inputs = inputs_of(columns, kind.columns, str(path), first_row)
-    if kind.label not in columns:
+    labels = columns.get(kind.label, ())
+    missing = [row for row, cell in enumerate(labels) if is_missing(cell)]
+    if len(missing) == len(labels):  # no such column, or an empty one
         return Rows(inputs, None)
-    texts = label_texts(columns[kind.label], str(path), first_row)
+    if missing:
+        raise DataError(
+            f"{path}, row {first_row + missing[0]}: the row has no label, but others have; fill "
+            f"it in, or remove the column '{kind.label}'"
+        )
+    texts = label_texts(labels, str(path), first_row)
     return Rows(inputs, _numbers(texts, kind, str(path), first_row))
 
 
 def _match(columns: Columns, kind: Kind, where: str) -> None:
     """Refuse a column that is missing or unknown."""
+    known = [*kind.columns, kind.label]
     for name in kind.columns:
         if name not in columns:
-            raise DataError(f"{where} has no column '{name}', which the network needs")
-    known = [*kind.columns, kind.label]
+            near = difflib.get_close_matches(name, [x for x in columns if x not in known], n=1)
+            hint = f"; is it the column '{near[0]}'?" if near else ""
+            raise DataError(f"{where} has no column '{name}', which the network needs{hint}")
     for name in columns:
         if name not in known:
             wrong = unknown_name("column", name, known)
@@ -119,21 +129,32 @@ def _numbers(texts: Sequence[str], kind: Kind, where: str, first_row: int) -> ND
 
 def _of_arrays(path: Path, kind: Kind) -> Rows:
     arrays = read_arrays(path, ("x",), ("y",))
-    inputs = arrays["x"]
-    if inputs.shape == kind.input_shape:
-        inputs = inputs[None]  # one row
-    if inputs.shape[1:] != kind.input_shape or not len(inputs):
-        raise DataError(
-            f"{path}: x has inputs of shape {inputs.shape[1:]}, the checkpoint is for "
-            f"{kind.input_shape}"
-        )
-    inputs = inputs_as_stored(str(path), "x", inputs)
-    if kind.dtype and str(inputs.dtype) != kind.dtype:
-        # uint8 is divided by 255, float32 is not: the same numbers would be other inputs.
-        raise DataError(f"{path}: x is {inputs.dtype}, but the network was trained on {kind.dtype}")
+    inputs = inputs_of_kind(str(path), arrays["x"], kind)
     if "y" not in arrays:
         return Rows(inputs, None)
     return Rows(inputs, _labels(path, arrays["y"], len(inputs), kind))
+
+
+def inputs_of_kind(where: str, inputs: NDArray[Any], kind: Kind) -> NDArray[Any]:
+    """Inputs in the shape and the type that a network was trained on; one row may be alone.
+
+    Arguments:
+        where: The start of error messages.
+    """
+    if inputs.shape == kind.input_shape:
+        inputs = inputs[None]
+    if inputs.shape[1:] != kind.input_shape or not len(inputs):
+        raise DataError(
+            f"{where}: x has inputs of shape {inputs.shape[1:]}, the network is for "
+            f"{kind.input_shape}"
+        )
+    inputs = inputs_as_stored(where, "x", inputs)
+    if kind.dtype and str(inputs.dtype) != kind.dtype:
+        # uint8 is divided by 255, float32 is not: the same numbers would be other inputs.
+        raise DataError(
+            f"{where}: x is {inputs.dtype}, but the network was trained on {kind.dtype}"
+        )
+    return inputs
 
 
 def _labels(path: Path, labels: NDArray[Any], rows: int, kind: Kind) -> NDArray[np.int64]:

@@ -20,6 +20,7 @@ __all__ = [
     "Cell",
     "Columns",
     "inputs_of",
+    "is_missing",
     "label_texts",
     "number_of",
     "ordered_names",
@@ -118,7 +119,7 @@ def label_texts(cells: Sequence[Cell], where: str, first_row: int) -> list[str]:
 
 def number_of(cell: Cell, where: str, column: str) -> float:
     """A cell as a number that is also a finite float32."""
-    if _is_missing(cell):
+    if is_missing(cell):
         raise DataError(
             f"{where}: column '{column}' has no value; a replacement must not be computed from the "
             "data: fill it in beforehand, or remove the row or the column"
@@ -149,14 +150,17 @@ def number_of(cell: Cell, where: str, column: str) -> float:
 
 def text_of(cell: Cell, where: str) -> str:
     """A label as text. Whole numbers look the same in every kind of file."""
-    if _is_missing(cell):
-        raise DataError(f"{where}: the row has no label")
+    if is_missing(cell):
+        named = isinstance(cell, str) and cell.strip()
+        what = f"the label '{named}' means a missing value" if named else "the row has no label"
+        raise DataError(f"{where}: {what}; fill it in, or remove the row")
     if isinstance(cell, float) and cell.is_integer():
         return str(int(cell))
     return str(cell).strip()
 
 
-def _is_missing(cell: Cell) -> bool:
+def is_missing(cell: Cell) -> bool:
+    """Whether a cell is empty, or says that there is no value."""
     if isinstance(cell, str):
         return cell.strip().lower() in _MISSING
     return cell is None or cell != cell  # NaN

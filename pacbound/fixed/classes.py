@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -11,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pacbound.certificate.class_names import recorded_names
 from pacbound.errors import DataError
-from pacbound.printable import recordable
 
 __all__ = ["NONE", "Classes", "cells_of", "classes_among", "groups_of", "written_alike"]
 
@@ -26,7 +25,6 @@ MISSING = {"", "nan", "none", "null", "na", "n/a", "?"}
 WHOLE = re.compile(r"(-?[0-9]{1,18})(\.0*)?")
 CANONICAL = re.compile(r"0|-?[1-9][0-9]*")  # the one way to write a whole number
 TRUTHS = ({"False": "0", "True": "1"}, {"false": "0", "true": "1"})
-RECORDED = 2000  # characters of a certificate's setting
 
 
 @dataclass(frozen=True)
@@ -38,18 +36,8 @@ class Classes:
 
     @property
     def recorded(self) -> dict[str, str]:
-        """The names as a certificate's setting `classes`; nothing if classes are plain numbers.
-
-        Names are joined by ", ". If one has a comma, they are a JSON array. Names that a
-        certificate cannot hold are only counted.
-        """
-        if not self.names:
-            return {}
-        text = ", ".join(self.names)
-        if "," in "".join(self.names):
-            text = json.dumps(self.names, ensure_ascii=False)
-        fits = len(text) <= RECORDED and text == recordable(text, RECORDED)
-        return {"classes": text if fits else f"({self.count} names)"}
+        """The names as a certificate's setting; nothing if classes are plain numbers."""
+        return recorded_names(self.names)
 
     def numbers(self, cells: Sequence[str], what: str, first_row: int) -> NDArray[np.int64]:
         """The number of each cell's class, from 0; `NONE` for a missing one.

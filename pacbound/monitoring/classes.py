@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable
 
+from pacbound.certificate.class_names import SETTING, names_in
 from pacbound.certificate.format import Certificate
 
 __all__ = ["class_reader", "whole"]
 
-NAMES = "classes"  # in made.settings, in the order of the classes' numbers
 TRUTHS = {"False": 0, "false": 0, "True": 1, "true": 1}  # as files write them
 HINT = "for a class that the certificate does not know, give the column error instead"
 
@@ -27,27 +26,16 @@ def class_reader(certificate: Certificate) -> Callable[[str], int]:
     A class that has a name is known by its name alone: the number 1 could be a name as well.
     """
     classes = certificate.data.classes
-    recorded = certificate.made.settings.get(NAMES)
+    recorded = certificate.made.settings.get(SETTING)
     if recorded is None:
         return _numbers(classes)
-    names = [name.strip() for name in _names(recorded)]
+    names = [name.strip() for name in names_in(recorded)]
     if not len(set(names)) == len(names) == classes:
         return _refusal(
             f"a known class: the certificate does not hold the names of its {classes} classes "
-            f"(made.settings.{NAMES}); give the column error instead"
+            f"(made.settings.{SETTING}); give the column error instead"
         )
     return _named({name: number for number, name in enumerate(names)})
-
-
-def _names(recorded: str) -> list[str]:
-    """The names in a JSON list, or separated by commas if no name has one."""
-    try:
-        found = json.loads(recorded)
-    except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, list):
-        return recorded.split(", ")
-    return found if all(isinstance(name, str) for name in found) else []
 
 
 def _numbers(classes: int) -> Callable[[str], int]:

@@ -76,6 +76,8 @@ def watched(
         elif missing:
             # The reader of outcomes knows the column of a single cost by this name alone.
             names = ["cost" if has_one_cost and "cost:" in name else name for name in missing]
+            if "error" in names and "label" in outcomes.columns:
+                names.insert(names.index("error"), "prediction")
             lacks = f"no column {' or '.join(names)}"
             if families is not None:
                 raise DataError(f"{outcomes.where}: {lacks}, which the claim {family(claim)} needs")

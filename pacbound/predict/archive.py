@@ -22,7 +22,7 @@ def save_predictions(path: Path, *parts: tuple[str, Prediction, Examples]) -> No
 
 
 def prediction_arrays(*parts: tuple[str, Prediction, Examples]) -> dict[str, NDArray[Any]]:
-    """Probabilities, known labels and entropies, each name with the part's prefix.
+    """Classes, probabilities, known labels and entropies, each name with the part's prefix.
 
     Arguments:
         parts: A prefix ("" or "ood_"), a prediction and the examples it is for.
@@ -31,6 +31,7 @@ def prediction_arrays(*parts: tuple[str, Prediction, Examples]) -> dict[str, NDA
     for prefix, prediction, examples in parts:
         entropies = prediction.entropies
         arrays |= {
+            f"{prefix}classes": prediction.probabilities.argmax(1),
             f"{prefix}probabilities": prediction.probabilities.astype(np.float32),
             f"{prefix}entropy": entropies.total.astype(np.float32),
             f"{prefix}aleatoric": entropies.aleatoric.astype(np.float32),

@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pacbound.data import Dataset
-from pacbound.data.rows import read_rows
+from pacbound.data.rows import Kind, read_rows
 from pacbound.errors import DataError
-from pacbound.training.checkpoints import Checkpoint
 
 __all__ = ["SPLITS", "Examples", "examples_of", "rows_of"]
 
@@ -34,15 +33,18 @@ class Examples:
         return len(self.labels) > 0
 
 
-def rows_of(path: Path, checkpoint: Checkpoint, limit: int | None = None) -> Examples:
-    """The first `limit` rows of a file: any number of them, of any classes, labelled or not."""
-    kind = checkpoint.kind
+def rows_of(path: Path, kind: Kind, trained_on: str = "", limit: int | None = None) -> Examples:
+    """The first `limit` rows of a file: any number of them, of any classes, labelled or not.
+
+    Arguments:
+        trained_on: The digest of the training examples, to tell them from new rows.
+    """
     rows = read_rows(path, kind)
     labels, split = np.empty(0, np.int64), "given"
     if rows.labels is not None:
         labels = rows.labels
         whole = Dataset(path.stem, rows.inputs, labels, None, None, kind.classes)
-        if whole.sha256 == checkpoint.data["sha256"]:
+        if whole.sha256 == trained_on:
             split = "train"
     return Examples(rows.inputs[:limit], labels[:limit], str(path), split)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -24,9 +25,13 @@ __all__ = ["applied_lines", "averaged_lines", "ensure_predictable", "save_lines"
 Line = dict[str, Any]
 
 
-def ensure_predictable(path: Path) -> None:
-    """Refuse a file that cannot be written, before any work."""
-    ensure_writable(path)
+def ensure_predictable(path: Path, *read: str | os.PathLike[str] | None) -> None:
+    """Refuse a file that cannot be written, before any work.
+
+    Arguments:
+        read: What the same command reads, which it must not replace.
+    """
+    ensure_writable(path, *read)
     if path.suffix.lower() not in (*_WRITERS, ".npz"):
         raise SettingError(f"cannot write predictions to {path}: give .csv, .jsonl or .npz")
 
@@ -36,7 +41,7 @@ def averaged_lines(prediction: Prediction, kind: Kind, examples: Examples) -> li
     found, entropies = prediction.probabilities, prediction.entropies
     lines = []
     for row, chances in enumerate(found):
-        line: Line = {"row": row + 1, "class": kind.name_of(int(chances.argmax()))}
+        line: Line = {"row": row + 1, "prediction": kind.name_of(int(chances.argmax()))}
         line |= {f"p_{kind.name_of(k)}": _short(p) for k, p in enumerate(chances)}
         line |= {"entropy": _short(entropies.total[row])}
         line |= {"epistemic": _short(entropies.epistemic[row])}
@@ -49,7 +54,7 @@ def applied_lines(applied: Applied, kind: Kind, examples: Examples) -> list[Line
     lines = []
     for row, number in enumerate(applied.classes.tolist()):
         name = kind.name_of(number) if applied.answered[row] else None
-        line: Line = {"row": row + 1, "class": name}
+        line: Line = {"row": row + 1, "prediction": name}
         if applied.shares is not None:
             line["share"] = _short(applied.shares[row])
         lines.append(line | _label(kind, examples, row))

@@ -11,7 +11,7 @@ independent networks err together, so it is at most 4N/(N + 1)·T. Both factors 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,14 +24,22 @@ from torch import Tensor, nn
 from pacbound.certificate import checker
 from pacbound.certificate.format import Certificate, Claim
 from pacbound.data import Dataset
-from pacbound.errors import CertificateError, CheckpointError, DataError, SettingError
+from pacbound.errors import (
+    CertificateError,
+    CheckpointError,
+    DataError,
+    SettingError,
+    by_caller,
+)
 from pacbound.networks.digests import tensors_digest
 from pacbound.networks.stochastic import StochasticNetwork
 from pacbound.networks.values import take_values, values_of
 from pacbound.predictors import PREDICTORS, predictor_of
 from pacbound.predictors.chunks import Report, silent
 from pacbound.predictors.drawing import draw_network
+from pacbound.predictors.exported import Exported
 from pacbound.predictors.issuing import posterior_of
+from pacbound.recipes.commands import setting_texts
 from pacbound.seeds import Noise, derive
 from pacbound.training.checkpoints import Checkpoint, restored
 from pacbound.training.networks import network_inputs
@@ -42,12 +50,14 @@ __all__ = [
     "VOTERS",
     "Applied",
     "Observed",
+    "exported_predictions",
     "network_of",
     "observed",
     "predictions",
 ]
 
 ABSTAINS = -1  # in place of a class
+INPUT_MAP = ("input_scale", "smoothing", "alignment")  # settings of the map in front of a network
 VOTERS = 25  # networks of a vote, per input
 ROWS = 2000  # inputs at a time
 WEIGHTS = 2**24  # drawn at a time, when every input needs its own weights
@@ -100,9 +110,7 @@ def predictions(
         voters: Networks of a vote per input, an odd number from 3; `VOTERS` by default.
         module: The user's own network, if the checkpoint is of one.
     """
-    verdict = checker.verify(certificate.to_json().encode())
-    if not verdict.accepted:
-        raise CertificateError(f"the certificate does not hold: {verdict.check} {verdict.reason}")
+    _ensure_valid(certificate)
     voters = _voters(certificate, voters)
     _refuse(certificate)
     if not isinstance(checkpoint, Checkpoint):
@@ -123,6 +131,43 @@ def predictions(
     winners = counts.argmax(1)
     shares = counts.max(1) / voters if predictor.factor > 1 else None
     return Applied(winners, certificate.predictor, voters, shares)
+
+
+def exported_predictions(
+    certificate: Certificate,
+    exported: Exported,
+    inputs: NDArray[Any],
+    report: Report = silent,
+) -> Applied:
+    """Predict the classes of raw inputs with the exported network that a certificate covers.
+
+    The certificate is verified, and the weights must have its digest.
+    """
+    _ensure_valid(certificate)
+    if predictor_of(certificate).sampled:
+        raise SettingError(f"a {certificate.predictor} predictor is not one network")
+    evidence = certificate.evidence
+    digest = certificate.model.sha256 if evidence is None else evidence.weights_sha256
+    if exported.weights_sha256 != digest:
+        raise CheckpointError(
+            "the certificate is of another network than the exported one: their digests differ"
+        )
+    here, there = setting_texts(exported.settings), certificate.made.settings
+    for name in INPUT_MAP:
+        if here[name] != there.get(name):
+            raise CheckpointError(
+                f"the description of the exported network has {name}={here[name]}, but the "
+                f"certificate was made with {there.get(name)}: export the network again"
+            )
+    raw = exported.raw(inputs)
+    classes = _in_parts(exported, raw, certificate.model.answer_above, report)
+    return Applied(classes, certificate.predictor, 1, None)
+
+
+def _ensure_valid(certificate: Certificate) -> None:
+    verdict = checker.verify(certificate.to_json().encode())
+    if not verdict.accepted:
+        raise CertificateError(f"the certificate does not hold: {verdict.check} {verdict.reason}")
 
 
 def network_of(
@@ -194,12 +239,13 @@ def _one(certificate: Certificate, checkpoint: Checkpoint, problem: Problem) -> 
         raise CheckpointError(
             "the network drawn here has other weights than the certificate's, because rounding "
             "differs between machines; use the network that was exported with it"
+            + by_caller(" (certify --export): give it instead of the checkpoint", "")
         )
     return problem.plain
 
 
 def _in_parts(
-    network: nn.Module, inputs: Tensor, answer_above: str, report: Report
+    network: Callable[[Any], Tensor], inputs: Any, answer_above: str, report: Report
 ) -> NDArray[np.int64]:
     """The classes of one network; `ABSTAINS` where its confidence is not above the threshold."""
     found = []

@@ -14,18 +14,17 @@ import json
 import logging
 import os
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from pacbound.certificate.format import Certificate
 from pacbound.data import Dataset
-from pacbound.data.dataset import as_floats
+from pacbound.data.rows import Kind
 from pacbound.errors import CheckpointError, FileError, MissingDependency, SettingError
 from pacbound.files import ensure_writable, write_whole
 from pacbound.networks.digests import module_digest, tensors_digest
@@ -33,10 +32,11 @@ from pacbound.networks.input_map import InputMap
 from pacbound.networks.values import take_values, values_of
 from pacbound.predictors import Predictor, predictor_of
 from pacbound.predictors.drawing import draw_network
+from pacbound.predictors.exported import Exported, kind_described
 from pacbound.predictors.issuing import posterior_of, seed_of
 from pacbound.recipes import Settings
 from pacbound.training.checkpoints import Checkpoint
-from pacbound.training.networks import network_inputs, plain_network
+from pacbound.training.networks import plain_network
 from pacbound.training.tensor_file import read_tensors
 
 __all__ = [
@@ -45,6 +45,7 @@ __all__ = [
     "ensure_exportable",
     "ensure_extractor",
     "export_network",
+    "exported_kind",
     "load_exported",
     "network_drawn",
 ]
@@ -58,15 +59,19 @@ def description_path(target: Path) -> Path:
     return target.with_suffix(".inputs.json")
 
 
-def ensure_exportable(target: Path) -> None:
-    """Refuse a file type or a path that cannot be written, before any work."""
+def ensure_exportable(target: Path, *read: str | os.PathLike[str] | None) -> None:
+    """Refuse a file type or a path that cannot be written, before any work.
+
+    Arguments:
+        read: What the same command reads, which it must not replace.
+    """
     if target.suffix not in (".pt", ".onnx"):
         raise SettingError(f"cannot export to {target}: give a name that ends in .pt or .onnx")
     needed = ("onnx", "onnxscript")
     if target.suffix == ".onnx" and not all(map(importlib.util.find_spec, needed)):
         raise MissingDependency("an export to .onnx needs packages: pip install 'pacbound[onnx]'")
     for path in (target, description_path(target)):
-        ensure_writable(path)
+        ensure_writable(path, *read)
 
 
 def network_drawn(
@@ -239,25 +244,42 @@ def _quiet() -> Iterator[None]:
         logging.disable(logging.NOTSET)
 
 
+def _described(target: Path) -> dict[str, Any]:
+    """The description beside an exported network."""
+    try:
+        description = json.loads(description_path(target).read_bytes())
+    except (OSError, ValueError, RecursionError) as error:
+        raise FileError(f"cannot read {target} and its description: {error}") from error
+    if not isinstance(description, dict) or description.get("format") != FORMAT:
+        raise FileError(f"{description_path(target)} is not of the format {FORMAT}")
+    return description
+
+
+def exported_kind(path: str | os.PathLike[str]) -> Kind:
+    """The inputs and the classes of an exported network, from the description beside it."""
+    description = _described(Path(path))
+    try:
+        return kind_described(description)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise FileError(f"{description_path(Path(path))} cannot be read: {error}") from error
+
+
 def load_exported(
     path: str | os.PathLike[str],
     module: nn.Module | None = None,
     extractor: nn.Module | None = None,
-) -> Callable[[NDArray[Any]], Tensor]:
+) -> Exported:
     """The exported `.pt` network as a function from raw inputs to logits.
+
+    Its `kind` has the columns of a table and the names of the classes.
 
     Arguments:
         module: The user's own network, if it is one; its weights are replaced in a copy.
         extractor: The extractor, if it was exported too; the same applies.
     """
     target = Path(path)
-    try:
-        description = json.loads(description_path(target).read_bytes())
-    except (OSError, ValueError, RecursionError) as error:
-        raise FileError(f"cannot read {target} and its description: {error}") from error
+    description = _described(target)
     weights = read_tensors(target, "network of pacbound")
-    if not isinstance(description, dict) or description.get("format") != FORMAT:
-        raise FileError(f"{description_path(target)} is not of the format {FORMAT}")
     other = FileError(f"{target} is not the network that {description_path(target)} describes")
     front = None
     try:
@@ -267,8 +289,8 @@ def load_exported(
             front, weights = _parted(extractor, weights)
             if module_digest(front) != description["extractor_sha256"]:
                 raise other
-        settings = Settings.from_mapping(description["settings"])
-        shape, classes = tuple(description["input_shape"]), description["classes"]
+        settings, kind = Settings.from_mapping(description["settings"]), exported_kind(target)
+        shape, classes = kind.input_shape, kind.classes
         if len(settings.hidden) > len(weights):  # such a network would take long to build
             raise other
         with torch.device("meta"):  # the shapes, before memory is allocated
@@ -286,15 +308,7 @@ def load_exported(
     network.load_state_dict(weights)
     if tensors_digest(values_of(network)) != description["weights_sha256"]:
         raise other
-
-    @torch.inference_mode()
-    def logits(inputs: NDArray[Any]) -> Tensor:
-        if front is not None:
-            inputs = front(torch.from_numpy(as_floats(inputs))).float().numpy()
-        outputs: Tensor = network(network_inputs(settings, inputs))
-        return outputs
-
-    return logits
+    return Exported(network, settings, kind, description["weights_sha256"], front)
 
 
 def _parted(

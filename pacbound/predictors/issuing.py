@@ -19,6 +19,7 @@ from pacbound.bounds.codes import RECIPES
 from pacbound.bounds.limits import LIMITS
 from pacbound.bounds.rounding import precise
 from pacbound.bounds.tails import TAILS
+from pacbound.certificate.class_names import recorded_names
 from pacbound.certificate.format import (
     Block,
     Certificate,
@@ -260,7 +261,10 @@ def issue(
             training_seconds,
             time.monotonic() - start,
             replay,
-            {"answer_above": request.answer_above} if wished.error is not None else {},
+            {
+                **({"answer_above": request.answer_above} if wished.error is not None else {}),
+                **recorded_names(data.class_names),
+            },
         ),
     )
 

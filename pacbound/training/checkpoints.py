@@ -27,7 +27,14 @@ from pacbound.training.networks import plain_network
 from pacbound.training.problem import Problem, build
 from pacbound.training.tensor_file import read_tensors
 
-__all__ = ["Checkpoint", "described", "restore_posterior", "restored", "stored"]
+__all__ = [
+    "Checkpoint",
+    "described",
+    "holds_network",
+    "restore_posterior",
+    "restored",
+    "stored",
+]
 
 FORMAT = "pacbound-checkpoint/2"
 LONGEST = 300  # characters of an error message
@@ -93,6 +100,11 @@ class Checkpoint:
     def load(cls, path: Path) -> Checkpoint:
         """Read a checkpoint. A file that holds anything but tensors is refused, and never run."""
         content = read_tensors(path, "pacbound checkpoint")
+        if _is_network(content):
+            raise CheckpointError(
+                f"{path} holds the weights of one network, such as an exported one: give the "
+                "checkpoint that the network comes from"
+            )
         if not isinstance(content, dict) or content.get("format") != FORMAT:
             raise CheckpointError(f"{path} is not a pacbound checkpoint of format {FORMAT}")
         expected = FIELDS | {LEARNED, GIVEN} & set(content)
@@ -198,6 +210,15 @@ def _is_validation(counts: tuple[object, ...]) -> bool:
     examples, errors = counts
     assert isinstance(examples, int) and isinstance(errors, int)
     return 0 <= errors <= examples
+
+
+def holds_network(path: Path) -> bool:
+    """Whether a file has the weights of one network alone, such as an exported one."""
+    return _is_network(read_tensors(path, "pacbound checkpoint"))
+
+
+def _is_network(content: object) -> bool:
+    return bool(content) and _named_tensors(content)
 
 
 def _named_tensors(tensors: object) -> bool:

@@ -68,9 +68,9 @@ def training_progress(objective: str) -> Iterator[Callback]:
     if bar := notebook_bar():
 
         def move(step: Step) -> None:
-            of = " of the prior" if step.phase == "prior" else ""
+            of = OF_THE_PHASE.get(step.phase, "")
             done, total = (step.epoch - 1) * step.steps + step.step, step.epochs * step.steps
-            figures = f"risk {step.risk:.2%}, KL {step.kl:.0f}  {last(step)}"
+            figures = f"risk {step.risk:.2%}, KL {step.kl:z.0f}  {last(step)}"
             bar(f"epoch {step.epoch}/{step.epochs}{of}  {figures}", done, total)
 
         yield Callback(move)
@@ -79,7 +79,7 @@ def training_progress(objective: str) -> Iterator[Callback]:
     if not console.is_terminal:
 
         def write_epoch(record: EpochRecord) -> None:
-            figures = f"risk {record.risk:.2%}  KL {record.kl:6.0f}  {last(record)}"
+            figures = f"risk {record.risk:.2%}  KL {record.kl:z6.0f}  {last(record)}"
             print(f"epoch {record.epoch:3d}  {figures}  {record.seconds:.0f} s", file=sys.stderr)
 
         def write_prior(step: Step) -> None:
@@ -91,7 +91,7 @@ def training_progress(objective: str) -> Iterator[Callback]:
     columns = [
         TextColumn("epoch {task.fields[epoch]}"),
         BarColumn(),
-        TextColumn("risk {task.fields[risk]:.2%}  KL {task.fields[kl]:.0f}"),
+        TextColumn("risk {task.fields[risk]:.2%}  KL {task.fields[kl]:z.0f}"),
         TextColumn("[bold]{task.fields[last]}"),
         TimeRemainingColumn(),
     ]

@@ -31,6 +31,7 @@ DRAW = VECTORS / "accepted-draw-learned-binomial.json"
         (["verify"], "UsageError", "Missing argument"),
         (["verify", "--max-risk", "25", "a.json"], "UsageError", "25 % is 0.25"),
         (["explain", "absent.json"], "CertificateError", "no such file: absent.json"),
+        (["explain", "."], "CertificateError", ". is a folder: give one of its certificates"),
         (["data", "get", "mnits"], "UnknownName", "did you mean 'mnist'?"),
         (["trane"], "UsageError", "trane"),
     ],
@@ -78,6 +79,23 @@ def test_a_closed_pipe_ends_a_command_quietly(words: list[str]) -> None:
     finally:
         os.close(writing)
     assert (done.returncode, done.stderr) == (141, "")
+
+
+def test_an_output_without_greek_letters_is_no_error() -> None:
+    root = Path(pacbound.__file__).parents[1]
+    places = {"PYTHONPATH": os.pathsep.join([str(root), str(root / "cli")])}
+    command = [sys.executable, "-m", "pacbound_cli", "explain", str(DRAW)]
+    whole, plain = (
+        subprocess.run(
+            command,
+            capture_output=True,
+            env={**os.environ, **places, "PYTHONIOENCODING": encoding},
+            check=False,
+        )
+        for encoding in ("utf-8", "ascii")
+    )
+    assert (whole.returncode, plain.returncode, plain.stderr) == (0, 0, b"")
+    assert not whole.stdout.isascii() and plain.stdout.isascii()
 
 
 def test_a_broken_pipe_of_something_else_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -58,6 +58,7 @@ def test_json_and_npz_agree(trained: Path, tiny_data: Dataset, tmp_path: Path) -
     assert result.exit_code == 0, result.output
     figures = json.loads(result.stdout)
     arrays = dict(np.load(target))
+    assert (arrays["classes"] == arrays["probabilities"].argmax(1)).all()
     assert arrays["probabilities"].dtype == np.float32
     assert arrays["probabilities"].shape == (200, 3)
     assert arrays["labels"].tolist() == tiny_data.test_labels.tolist()  # type: ignore[union-attr]

@@ -181,10 +181,21 @@ def test_what_does_not_hold_is_not_shown_as_published(
     (tmp_path / "certificates/mlp-600-diag-gibbs.json").write_text(content)
     (tmp_path / "certificates/mlp-600x2-k-linear-gibbs.json").write_text(content)
     monkeypatch.chdir(tmp_path)
-    assert {row["state"] for row in json.loads(table("--show", "--json").stdout)} == {"not run"}
+    result = table("--show", "--json")
+    assert {row["state"] for row in json.loads(result.stdout)} == {"not run"}
+    assert result.stderr.startswith("3 of 74 cells are not shown: what is published in ")
 
 
 # The published runs of bandit-untuned are of an earlier protocol, so they are not shown.
+def test_results_of_other_settings_are_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(cli, ["table", "bandit-untuned", "--show"])
+    assert result.exit_code == 0, result.output
+    assert " cells are not shown: " in result.stderr and "other settings" in result.stderr
+
+
 @pytest.mark.parametrize("name", ["vi", "bandit", "keel"])
 def test_every_table_has_published_results(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -60,6 +60,28 @@ def test_train_certify_verify(trained: Path, tmp_path: Path) -> None:
     assert run("verify", certificate, "--checkpoint", trained).exit_code == 0
 
 
+def test_certify_says_that_training_is_not_finished(trained: Path, tmp_path: Path) -> None:
+    command = ["certify", "--draws", "3000", "-o", tmp_path / "c.json"]
+    assert "not finished" not in run(*command, trained).output
+    stopped = edited(trained, tmp_path / "stopped.pt", lambda x: x.update(training={"step": 1}))
+    result = run(*command, stopped)
+    assert result.exit_code == 0, result.output
+    assert "stopped.pt is not finished: it is at epoch 4 of its training" in result.stderr
+    assert run("verify", tmp_path / "c.json", "--checkpoint", stopped).exit_code == 0
+
+
+def test_certify_tells_of_a_certificate_that_it_replaces(trained: Path, tmp_path: Path) -> None:
+    command = ["certify", trained, "--draws", "3000", "-o", tmp_path / "c.json"]
+    for more, told in (([], False), ([], False), (["--delta", "0.05"], True)):
+        result = run(*command, *more)
+        assert result.exit_code == 0, result.output
+        assert ("this one needs --place 2" in result.stderr) == told
+    placed = run(*command, "--delta", "0.01", "--place", "2")
+    assert "needs --place 2" not in placed.stderr
+    (tmp_path / "c.json").write_text("{}")
+    assert "is replaced" not in run(*command).output
+
+
 def test_certify_and_export_one_draw(trained: Path, tmp_path: Path) -> None:
     certificate, net = tmp_path / "draw.json", tmp_path / "out" / "net.pt"
     base = ["certify", trained, "--predictor", "draw", "-o", certificate]

@@ -89,3 +89,12 @@ def test_what_cannot_be_used_is_refused_in_one_line(data: Any, complaint: str) -
     with pytest.raises(PacboundError, match=complaint) as refusal:
         dataset_given(data)
     assert "\n" not in str(refusal.value)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, torch.from_numpy])
+def test_a_list_of_arrays_is_a_tuple_of_them(kind: Any) -> None:
+    x, y = np.eye(6, dtype=np.float32), np.arange(6) % 2
+    found, same = dataset_given([kind(x), kind(y)]), dataset_given((x, y))
+    assert found.sha256 == same.sha256
+    with pytest.raises(PacboundError, match="not 3 parts"):
+        dataset_given([kind(x), kind(y), kind(y)])

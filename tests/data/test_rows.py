@@ -46,10 +46,23 @@ def test_columns_are_matched_by_name(tmp_path: Path, ending: str) -> None:
 
 
 @pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
+def test_an_empty_column_of_classes_is_no_label(tmp_path: Path, ending: str) -> None:
+    nothing = "" if ending == "csv" else None
+    rows = [{"length": 1.0, "width": 2.0, "species": nothing} for _ in range(2)]
+    assert read_rows(written(tmp_path / f"new.{ending}", rows), KIND).labels is None
+    rows[0]["species"] = "b"
+    path = written(tmp_path / f"part.{ending}", rows)
+    row = 3 if ending == "csv" else 2
+    with pytest.raises(PacboundError, match=rf"row {row}: .*no label.*remove the column 'species'"):
+        read_rows(path, KIND)
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
 @pytest.mark.parametrize(
     ("row", "words"),
     [
         ({"length": 1.0}, "has no column 'width', which the network needs"),
+        ({"length": 1.0, "wdith": 2.0}, "no column 'width', .*; is it the column 'wdith'"),
         ({"length": 1.0, "width": 2.0, "colour": 1.0}, "unknown column 'colour'"),
         ({"length": 1.0, "with": 2.0, "width": 1.0}, "did you mean 'width'"),
         ({"length": 1.0, "width": 2.0, "species": "d"}, "unknown class 'd'"),
@@ -104,7 +117,7 @@ def test_arrays(tmp_path: Path) -> None:
     ("arrays", "words"),
     [
         ({"y": np.zeros(2, int)}, "no array 'x'"),
-        ({"x": np.zeros((2, 3, 2), np.uint8)}, r"shape \(3, 2\), the checkpoint is for \(2, 2\)"),
+        ({"x": np.zeros((2, 3, 2), np.uint8)}, r"shape \(3, 2\), the network is for \(2, 2\)"),
         ({"x": np.zeros((0, 2, 2), np.uint8)}, "shape"),
         ({"x": np.zeros((2, 2, 2), np.float32)}, "x is float32, but .* trained on uint8"),
         ({"x": np.zeros((2, 2, 2), np.uint8), "y": np.array([0, 3])}, "3 classes, .* has 4"),

@@ -96,6 +96,7 @@ def test_many_classes_are_not_all_in_the_name(tmp_path: Path) -> None:
         ("x,y\n1,a\nNA,b\n", "y", "row 3: column 'x' has no value"),
         ("x,y\n1,a\nnan,b\n", "y", "row 3: column 'x' has no value"),
         ("x,y\n1,a\n2,\n", "y", "row 3: the row has no label"),
+        ("x,y\n1,a\n2,None\n", "y", "row 3: the label 'None' means a missing value"),
         ("x,y\n1,a\ninf,b\n", "y", "column 'x' is inf"),
         ("x,y\n1,a\n1e300,b\n", "y", r"column 'x' is 1e\+300"),
         ("x,y\n1,a\n1_000,b\n", "y", "text"),

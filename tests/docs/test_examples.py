@@ -76,6 +76,7 @@ BEFORE = {
     ],
     "docs/policies.md": ["mkdir certificates", "cp deployed.json certificates/digits.json"],
     "docs/monitoring.md": ["mkdir certificates", "cp deployed.json certificates/digits.json"],
+    "docs/predicting.md": ["cp mine.npz new.npz"],
     "docs/scaling.md": ["pacbound train mlp-30 -o mlp.pt"],
     "docs/variational-inference.md": ["pacbound vi lenet-5 --posterior diag -o lenet.pt"],
     "docs/reading-a-certificate.md": [

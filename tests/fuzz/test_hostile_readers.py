@@ -303,6 +303,13 @@ def with_digest(description: dict[str, Any], weights: Any) -> dict[str, Any]:
         {"settings": 1},
         {"format": 1},
         {"weights_sha256": None},
+        {"dtype": "float64"},
+        {"dtype": None},
+        {"columns": 1},
+        {"columns": ["a"] * 99},
+        {"class_names": [1, 2]},
+        {"class_names": "ab"},
+        {"class_names": ["a"]},
     ],
     ids=lambda change: str(change)[:40],
 )

@@ -441,7 +441,7 @@ def test_outcomes_in_groups_without_a_claim_are_counted() -> None:
     [
         ("", "is empty"),
         ("lable,guess\n1,1\n", "has none of the columns label, prediction, error; it has lable"),
-        ("label\n1\n", "no claim can be watched (overall: no column error)"),
+        ("label\n1\n", "no claim can be watched (overall: no column prediction or error)"),
         ("label,prediction\n1,1\n1,10\n", "row 3: prediction '10' is not a class from 0 to 9"),
         ("label,prediction\n1,-1\n", "row 2: prediction '-1' is not a class"),
         ("label,prediction\n1,1.5\n", "row 2: prediction '1.5' is not a class"),

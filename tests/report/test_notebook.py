@@ -17,6 +17,8 @@ import pacbound
 from pacbound.certificate.format import Certificate
 from pacbound.report.page.notebook import certificate_html
 from pacbound.training import notebook_bar
+from pacbound.training.descent import Step
+from pacbound.training.progress import training_progress
 
 VECTORS = Path(pacbound.__file__).parent / "certificate/vectors"
 GOOD = sorted(VECTORS.glob("accepted-*.json"))
@@ -56,6 +58,15 @@ def test_a_claim_that_does_not_follow_is_not_shown() -> None:
     assert "<script>" not in certificate_html(hostile) + repr(hostile).replace("<script>", "")
 
 
+@pytest.mark.parametrize("path", [*GOOD, VECTORS / "2.8-recipe.json", Path("none.json")], ids=str)
+def test_a_verdict_is_one_line_without_the_certificate(path: Path) -> None:
+    verdict = pacbound.verify(path)
+    shown = repr(verdict)
+    assert shown.startswith(f"Verdict({'VERIFIED' if verdict.accepted else 'REJECTED'} ")
+    assert (verdict.summary or verdict.reason)[:30] in shown
+    assert shown.isprintable() and "sha256" not in shown and len(shown) < 1000
+
+
 class Kernel:
     """IPython with a kernel behind it, as far as a progress bar uses it."""
 
@@ -92,6 +103,23 @@ def test_training_and_certifying_draw_one_bar_each(
     net.certify((x, y), draws=1000)
     assert len(kernel.drawn) > 8 and 'value="1.0000"' in kernel.drawn[-1]
     assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("phase", "words"),
+    [
+        ("choosing", "epoch 1/3 of a candidate for the prior  risk"),
+        ("prior", "epoch 1/3 of the prior  risk"),
+        ("bound", "epoch 1/3  risk"),
+    ],
+)
+def test_a_bar_names_what_is_trained(
+    monkeypatch: pytest.MonkeyPatch, phase: str, words: str
+) -> None:
+    kernel = Kernel(monkeypatch, kernel=object())
+    with training_progress("kl-inverse") as callback:
+        callback.on_step(Step(phase, 1, 3, 1, 5, 0.25, -1e-9, 0.5, None))
+    assert words in kernel.drawn[0] and "KL 0" in kernel.drawn[0]
 
 
 def test_a_bar_is_not_drawn_too_often(monkeypatch: pytest.MonkeyPatch) -> None:

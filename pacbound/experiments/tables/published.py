@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -12,7 +13,16 @@ import pacbound
 from pacbound.experiments.tables.cell import Row, Table
 from pacbound.experiments.tables.place import Place
 
-__all__ = ["published_folder", "rows_with_published"]
+__all__ = ["Shown", "published_folder", "rows_with_published"]
+
+
+@dataclass(frozen=True)
+class Shown:
+    """The rows of all cells, those that did not run here from published results."""
+
+    rows: list[Row]
+    borrowed: int  # cells whose published results are shown
+    passed_over: int  # cells whose published results have other settings, or do not hold
 
 
 def published_folder(name: str) -> Path | None:
@@ -23,9 +33,7 @@ def published_folder(name: str) -> Path | None:
     return None
 
 
-def rows_with_published(
-    table: Table, cells: Sequence[Any], root: Path, source: Path
-) -> tuple[list[Row], int]:
+def rows_with_published(table: Table, cells: Sequence[Any], root: Path, source: Path) -> Shown:
     """The rows of all cells, and how many of the cells are published ones.
 
     A cell without a folder here is looked up among the published results. One that is not of this
@@ -33,23 +41,25 @@ def rows_with_published(
     """
     with TemporaryDirectory() as scratch:
         shown_cells: list[Any] = []
-        borrowed = 0
+        borrowed = passed_over = 0
         places: dict[str, tuple[str, bool]] = {}  # the true place of each file, by its name here
         for cell in cells:
             here, shown = Place.of(cell, root).path, Place.of(cell, Path(scratch)).path
             files = table.results(cell, shown)
-            if not here.exists() and _borrow(files, cell, source, shown):
-                borrowed += 1
-                shown_cells.append(_Published(cell))
-                places |= {str(file): (str(source / name), True) for name, file in files.items()}
-                continue
+            if not here.exists() and any((source / name).is_file() for name in files):
+                if _borrow(files, cell, source, shown):
+                    borrowed += 1
+                    shown_cells.append(_Published(cell))
+                    places |= {str(x): (str(source / name), True) for name, x in files.items()}
+                    continue
+                passed_over += 1
             if here.exists():
                 shown.symlink_to(here.resolve())
             shown_cells.append(cell)
             true = table.results(cell, here)
             places |= {str(file): (str(true[name]), False) for name, file in files.items()}
         rows = [_with_places(row, places) for row in table.rows(shown_cells, Path(scratch))]
-    return rows, borrowed
+    return Shown(rows, borrowed, passed_over)
 
 
 class _Published:
@@ -66,8 +76,6 @@ class _Published:
 def _borrow(files: Mapping[str, Path], cell: Any, source: Path, folder: Path) -> bool:
     """Put published results where the cell's own would be, if they are of this cell."""
     there = {source / name: target for name, target in files.items() if (source / name).is_file()}
-    if not there:
-        return False
     folder.mkdir(parents=True)
     for file, target in there.items():
         shutil.copyfile(file, target)
