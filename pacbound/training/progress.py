@@ -1,4 +1,4 @@
-"""The display of training: a bar on a terminal or in a notebook, a line per epoch elsewhere."""
+"""The display of training: a bar on a terminal or in a notebook, lines elsewhere."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from pacbound.training.notebook_bar import notebook_bar
 
 __all__ = ["Callback", "training_progress"]
 
+LINES = 20  # at most, for the epochs of a prior
 OF_THE_PHASE = {"choosing": " of a candidate for the prior", "prior": " of the prior"}
 
 
@@ -83,7 +84,10 @@ def training_progress(objective: str) -> Iterator[Callback]:
             print(f"epoch {record.epoch:3d}  {figures}  {record.seconds:.0f} s", file=sys.stderr)
 
         def write_prior(step: Step) -> None:
-            if step.phase == "prior" and step.step == step.steps:
+            if step.phase == "choosing" and step.epoch == step.step == 1:
+                print("prior, a candidate is trained", file=sys.stderr)
+            parts = [LINES * epoch // step.epochs for epoch in (step.epoch - 1, step.epoch)]
+            if step.phase == "prior" and step.step == step.steps and parts[0] < parts[1]:
                 print(f"prior, epoch {step.epoch:3d}  error {step.risk:.2%}", file=sys.stderr)
 
         yield Callback(write_prior, write_epoch)
