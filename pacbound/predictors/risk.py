@@ -44,7 +44,9 @@ Histogram: TypeAlias = tuple[tuple[int, int], ...]  # (value, times)
 CHUNK = 2000  # examples that share one derived seed
 JUDGED = 20_000  # examples whose logits are in memory together
 WEIGHTS_CHUNK = 10  # draws of the weights that share one derived seed
-BATCH = 500  # examples on which one draw of the weights is evaluated
+# Examples on which one draw of the weights is evaluated. The allowance of the betting limit is
+# about ln(1/δ)/n for n draws, whatever the batch, so many small batches beat few large ones.
+BATCH = 100
 COST_SCALE = 1000  # the mean cost of a batch is rounded up to a multiple of 1/1000
 
 

@@ -102,8 +102,8 @@ class Checkpoint:
         content = read_tensors(path, "pacbound checkpoint")
         if _is_network(content):
             raise CheckpointError(
-                f"{path} holds the weights of one network, such as an exported one: give the "
-                "checkpoint that the network comes from"
+                f"{path} is not a pacbound checkpoint: it holds the weights of one network, such "
+                "as an exported one; give the checkpoint that the network comes from"
             )
         if not isinstance(content, dict) or content.get("format") != FORMAT:
             raise CheckpointError(f"{path} is not a pacbound checkpoint of format {FORMAT}")

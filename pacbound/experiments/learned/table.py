@@ -26,7 +26,7 @@ NETWORKS = (
     "lenet-5-learned",
     "fashion-lenet-learned",
 )
-WEIGHTS = 1000  # draws for the Gibbs risk: the large networks take a second or two for each
+WEIGHTS = 5000  # draws for the Gibbs risk: the large networks take a third of a second for each
 
 
 class LearnedTable:
