@@ -325,9 +325,10 @@ def _note_replaced(path: Path, certificate: Certificate) -> None:
     is_first = certificate.ledger.certificates.number == 1
     is_other = before.claims != certificate.claims
     if is_first and is_other and before.data.sha256 == certificate.data.sha256:
+        place = before.ledger.certificates.number + 1
         click.echo(
             f"note: {path} was another certificate on these examples, and is replaced; if you "
-            "choose between the two, this one needs --place 2",
+            f"choose between the two, this one needs --place {place}",
             err=True,
         )
 

@@ -26,7 +26,7 @@ NETWORKS = (
     "lenet-5-learned",
     "fashion-lenet-learned",
 )
-WEIGHTS = 5000  # draws for the Gibbs risk: the large networks take a third of a second for each
+WEIGHTS = 5000  # draws for the Gibbs risk; fewer than the default, as these networks are large
 
 
 class LearnedTable:
