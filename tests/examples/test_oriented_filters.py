@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 import torch
 from click.testing import CliRunner, Result
-from pacbound_cli import cli
 from scipy.signal import correlate2d
+
+from pacbound_cli import cli
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
