@@ -18,7 +18,7 @@ import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, BinaryIO, Protocol
 
 from pacbound.errors import PacboundError
 from pacbound.memory import keeping_memory
@@ -111,9 +111,9 @@ class Child:
             self.process.wait()
 
 
-def _receive(orders: Orders) -> None:
+def _receive(source: BinaryIO, orders: Orders) -> None:
     with suppress(OSError, ValueError):
-        for line in sys.stdin.buffer:
+        for line in source:
             orders.put(json.loads(line))
     os._exit(1)
 
@@ -123,9 +123,11 @@ def main() -> None:
     # Output of libraries must not mix with the events.
     output = os.fdopen(os.dup(1), "w", encoding="utf-8", buffering=1)
     os.dup2(2, 1)
-    job: Job = pickle.load(sys.stdin.buffer)
+    # Not sys.stdin: the interpreter closes that at its end, and aborts while a thread is reading.
+    source = os.fdopen(os.dup(0), "rb")
+    job: Job = pickle.load(source)
     orders: Orders = queue.SimpleQueue()
-    threading.Thread(target=_receive, args=(orders,), daemon=True).start()
+    threading.Thread(target=_receive, args=(source, orders), daemon=True).start()
 
     def send(event: Event) -> None:
         output.write(json.dumps(event) + "\n")

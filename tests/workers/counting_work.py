@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pacbound.errors import PacboundError
+from pacbound.workers.child import Orders, Send
 
-__all__ = ["Squares"]
+__all__ = ["Greet", "Squares"]
 
 
 @dataclass(frozen=True)
@@ -47,3 +48,13 @@ class Squares:
         if self.fault == "die once" and self.mark is not None and not self.mark.exists():
             self.mark.touch()
             os.kill(os.getpid(), signal.SIGKILL)
+
+
+@dataclass(frozen=True)
+class Greet:
+    """A job of its own process that sends one event, after an order."""
+
+    threads: int = 1
+
+    def do(self, send: Send, orders: Orders) -> None:
+        send({"event": "greeting", "to": orders.get()["name"]})
