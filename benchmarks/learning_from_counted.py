@@ -25,7 +25,9 @@ from torch.nn import functional
 from pacbound.bounds.bernoulli_kl import bernoulli_kl_inverse
 from pacbound.data import Dataset
 from pacbound.data.loading import load
+from pacbound.networks.stochastic import StochasticNetwork
 from pacbound.networks.values import take_values
+from pacbound.posteriors import posterior_named
 from pacbound.priors.split import split_of
 from pacbound.products import products_in
 from pacbound.recipes import Settings, recipe
@@ -37,7 +39,7 @@ DELTA = 0.025
 BATCH = 500
 RECIPE = "cifar-10-resnet-learned"
 # What may move, at which learning rate, and how many times its price a nat costs in training.
-WAYS = (("head", 1e-3, 1.0), ("", 1e-4, 1.0), ("", 1e-4, 0.2))
+WAYS = (("head", 1e-3, 1.0), ("", 1e-4, 10.0), ("", 1e-4, 1.0), ("", 1e-4, 0.2))
 
 
 @dataclass
@@ -49,6 +51,7 @@ class Moving:
     inputs: Tensor
     labels: Tensor
     products: str
+    drawn: frozenset[str]  # the parameters that a posterior has; the others are constants
 
     @property
     def m(self) -> int:
@@ -64,7 +67,7 @@ class Moving:
         moved = {
             name: parameter
             for name, parameter in self.network.named_parameters()
-            if parameter.ndim > 1 and name in self.centre and name.startswith(prefix)
+            if name in self.drawn and name.startswith(prefix)
         }
         for name, parameter in self.network.named_parameters():
             parameter.requires_grad_(name in moved)
@@ -114,6 +117,18 @@ def settings_and_data(quick: bool) -> tuple[Settings, Dataset]:
     return replace(settings, prior_fraction=0.5), part
 
 
+def drawn_parameters(
+    settings: Settings, data: Dataset, centre: dict[str, Tensor]
+) -> frozenset[str]:
+    """The parameters that the network's posterior draws."""
+    plain = plain_network(settings, data.input_shape, data.classes)
+    network = StochasticNetwork(plain, centre, posterior_named("diag"), (1.0,), settings.blocks)
+    layers = {name for name, _, _ in network.posteriors(centre)}
+    return frozenset(
+        name for name in centre if any(name.startswith(f"{layer}.") for layer in layers)
+    )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--spreads", type=float, nargs="+", default=[0.125])
@@ -130,6 +145,7 @@ def main() -> None:
         network_inputs(settings, counted.train_inputs),
         torch.from_numpy(counted.train_labels),
         settings.prior_products,
+        drawn_parameters(settings, data, prior.center),
     )
     take_values(moving.network, moving.centre)
     risk = moving.risk()

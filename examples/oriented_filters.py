@@ -5,7 +5,7 @@
         --posterior k-linear --objective quadratic --dtype bfloat16 --set batch=500 \\
         --set weight_draws=10 --set learning_rate=0.006 --set averaging=0.995 \\
         --constants '0.*' -o oriented.pt
-    pacbound certify oriented.pt --model oriented_filters:network --looks 12
+    pacbound certify oriented.pt --model oriented_filters:network --looks 12 --weights 3000
 
 The filters are constants, so they cost no nats. The certificate counts all 50 000 images. The looks
 are the networks that were tried on them before this one.

@@ -56,6 +56,7 @@ RECIPES = (
     "cifar-10-resnet-learned",
     "fashion-resnet-learned",
     "mnist-resnet-learned",
+    "mnist-resnet-wide-learned",
 )
 NETWORKS = ("lenet", "mlp", "module", "resnet", "vgg")
 INITIALIZERS = ("fan-in-uniform", "he-normal", "orthogonal", "xavier-uniform", "zeros")
@@ -124,6 +125,7 @@ _FRACTIONS = {
     "fashion-lenet-learned": "0.7",
     "cifar-10-resnet-learned": "0.8",
     "fashion-resnet-learned": "0.7",
+    "mnist-resnet-wide-learned": "0.6",
 }
 
 

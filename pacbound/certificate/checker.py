@@ -532,7 +532,7 @@ RECIPES = (
     *("lenet-small-deskewed", "mlp-30", "mlp-30-deskewed", "mlp-600", "mlp-600-learned"),
     *("mlp-600x2", "vi-lenet-5", "vi-lenet-5-cifar5", "lenet-5-blocks", "lenet-lean"),
     *("mlp-600-blocks", "mlp-600x2-blocks", "cifar-10-resnet-learned", "fashion-resnet-learned"),
-    *("mnist-resnet-learned",),
+    *("mnist-resnet-learned", "mnist-resnet-wide-learned"),
 )
 NETWORKS = ("lenet", "mlp", "module", "resnet", "vgg")
 INITIALIZERS = ("fan-in-uniform", "he-normal", "orthogonal", "xavier-uniform", "zeros")
@@ -570,6 +570,7 @@ _DEFAULT_FRACTIONS = {
     "fashion-lenet-learned": "0.7",
     "cifar-10-resnet-learned": "0.8",
     "fashion-resnet-learned": "0.7",
+    "mnist-resnet-wide-learned": "0.6",
 }
 
 

@@ -39,6 +39,7 @@ RECIPES = [
     "cifar-10-resnet-learned",
     "fashion-resnet-learned",
     "mnist-resnet-learned",
+    "mnist-resnet-wide-learned",
 ]
 BIASES = ["0", "-0.5", "-1", "-2", "-3", "-4", "-6", "-8"]
 LISTS = {
@@ -77,6 +78,7 @@ BLOCKS = {
 FRACTIONS = {
     "fashion-lenet-learned": "0.7",
     "fashion-resnet-learned": "0.7",
+    "mnist-resnet-wide-learned": "0.6",
     "cifar-10-resnet-learned": "0.8",
 }
 FACTOR = {"vote-gibbs": 2, "vote-tandem": 4}

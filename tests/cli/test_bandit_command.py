@@ -308,6 +308,7 @@ def test_other_seeds_are_other_cells(root: Path) -> None:
         (["vi", "--problem", "statlog"], "this table has no --problem"),
         (["vi", "--agent", "diag"], "this table has no --agent"),
         (["pac-bayes", "--seeds", "2"], "this table has no --seeds"),
+        (["learned", "--place", "2"], "this table has no --place"),
         (["pac-bayes", "--first-seed", "0"], "this table has no --first-seed"),
         (["pac-bayes", "--steps", "5"], "this table has no --steps"),
     ],

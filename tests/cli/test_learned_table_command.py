@@ -173,7 +173,7 @@ def test_kill_minus_nine_while_the_prior_learns(small: list[str], tmp_path: Path
 def test_show_of_what_is_published(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     rows = {row["name"]: row for row in json.loads(table("--show", "--json").stdout)}
-    assert len(rows) == 18
+    assert len(rows) == 21
     for name, row in rows.items():
         path = ROOT / f"certificates/{name}.json"
         if not path.exists():

@@ -56,7 +56,7 @@ def test_an_edge_is_strongest_across_its_direction(example) -> None:
     assert inner.argmax(1).tolist() == [0, example.ORIENTATIONS // 2]
 
 
-def test_maps_do_not_depend_on_brightness_or_on_other_images(example) -> None:
+def test_colours_do_not_depend_on_brightness_nor_maps_on_other_images(example) -> None:
     images = torch.rand(3, 3, 32, 32, generator=torch.Generator().manual_seed(0))
     layer = example.OrientedFilters()
     maps = layer(images)

@@ -12,13 +12,14 @@ from pacbound.experiments.learned.rows import render, rows
 from pacbound.experiments.tables.cell import Row
 from pacbound.experiments.tables.certified import Certification
 from pacbound.experiments.tables.place import Place
-from pacbound.experiments.tables.selection import BANDITS_ONLY, Selection, chosen
+from pacbound.experiments.tables.selection import BANDITS_ONLY, KEEL_ONLY, Selection, chosen
 from pacbound.priors.choices import prior_choices
 from pacbound.recipes import recipe
 
 __all__ = ["NETWORKS", "TABLE"]
 
 NETWORKS = (
+    "mnist-resnet-wide-learned",
     "mnist-resnet-learned",
     "fashion-resnet-learned",
     "cifar-10-resnet-learned",
@@ -38,7 +39,7 @@ class LearnedTable:
 
     def cells(self, selection: Selection) -> list[LearnedCell]:
         """One cell per network, with the posterior of its recipe."""
-        selection.refuse(*BANDITS_ONLY, "objective", "posterior")
+        selection.refuse(*BANDITS_ONLY, *KEEL_ONLY, "objective", "posterior")
         networks = chosen("network", selection.networks, NETWORKS)
         overrides = selection.overrides or {}
         if "recipe" in overrides:

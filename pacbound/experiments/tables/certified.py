@@ -39,7 +39,7 @@ class Certification:
     """The request of every certification; the defaults are those of `pacbound certify`.
 
     Each certificate declares the number of predictors, before the first one is made. So the
-    smallest bound of a training may be chosen after seeing all of them.
+    smallest bound among draw and fixed may be chosen after seeing all of them.
     """
 
     predictors: tuple[str, ...]

@@ -536,7 +536,8 @@
     "table module fashion-lenet-learned lenet-5 lenet-5-learned lenet-small " +
       "lenet-small-deskewed mlp-30 mlp-30-deskewed mlp-600 mlp-600-learned mlp-600x2 " +
       "vi-lenet-5 vi-lenet-5-cifar5 lenet-5-blocks lenet-lean mlp-600-blocks mlp-600x2-blocks " +
-      "cifar-10-resnet-learned fashion-resnet-learned mnist-resnet-learned",
+      "cifar-10-resnet-learned fashion-resnet-learned mnist-resnet-learned " +
+      "mnist-resnet-wide-learned",
   );
   const NETWORKS = words("lenet mlp module resnet vgg");
   const INITIALIZERS = words("fan-in-uniform he-normal orthogonal xavier-uniform zeros");
@@ -574,6 +575,7 @@
     "fashion-lenet-learned": "0.7",
     "cifar-10-resnet-learned": "0.8",
     "fashion-resnet-learned": "0.7",
+    "mnist-resnet-wide-learned": "0.6",
   };
 
   /** The default choices of a recipe for a kind of prior, or null where there are none. */
