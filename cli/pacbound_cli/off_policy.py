@@ -87,8 +87,9 @@ def off_policy(
     """Estimate the mean reward of agents from LOG, the log of another policy.
 
     LOG is a .csv file with the columns action, reward and propensity (the probability with which
-    the action was chosen); all other columns are the context. Or an .npz file with the arrays
-    contexts (n, d), actions, rewards and propensities. Rows are in the order of time.
+    the action was chosen); all other columns are the context, scaled by the first tenth of the
+    rows. Or an .npz file with the arrays contexts (n, d), actions, rewards and propensities. Rows
+    are in the order of time.
 
     ips and dr train an agent on the first rows and evaluate its policy, then fixed, on the others:
     by importance weights, and by the doubly robust estimate with linear regression. replay lets a
@@ -118,7 +119,7 @@ def off_policy(
         draw_evaluation(record, plot)
     if as_json:
         record["plot"] = None if plot is None else str(plot)
-        click.echo(json.dumps(record, indent=1, ensure_ascii=False))
+        click.echo(json.dumps(record, indent=1, ensure_ascii=False, allow_nan=False))
     else:
         _print(record, plot)
 
@@ -131,10 +132,9 @@ def _print(record: dict[str, Any], plot: Path | None) -> None:
     from pacbound.printable import printable
 
     table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False, pad_edge=False)
-    for name, justify in (("agent", "left"), ("estimator", "left"), ("rows", "right")):
-        table.add_column(name, justify=justify)  # type: ignore[arg-type]
-    for name in ("mean reward", "better than the log by"):
-        table.add_column(name, justify="left", no_wrap=True)
+    for name in ("agent", "estimator", "rows", "mean reward", "better than the log by"):
+        justify = "right" if name == "rows" else "left"
+        table.add_column(name, justify=justify, no_wrap=True)  # type: ignore[arg-type]
     for agent in record["agents"]:
         for kind, found in agent["estimates"].items():
             table.add_row(
@@ -153,11 +153,22 @@ def _print(record: dict[str, Any], plot: Path | None) -> None:
         f"{1 - record['delta']:g}.",
         style="dim",
     )
+    if record["rows_without_choice"]:
+        console.print(
+            f"In {record['rows_without_choice']} rows the propensity is 1: the logging policy had "
+            "no choice there. Rewards of other arms are unknown in such contexts, so limits are "
+            "wide and estimates are not to be trusted.",
+            style="yellow",
+        )
     if plot is not None:
         click.echo(f"drawn: {plot}")
 
 
-def _interval(found: dict[str, float] | None) -> str:
+def _interval(found: dict[str, float | None] | None) -> str:
     if found is None:
         return "–"
-    return f"{found['estimate']:.4g}  ({found['lower']:.4g} to {found['upper']:.4g})"
+    estimate, lower, upper = (
+        "–" if number is None else f"{round(number, 12):.3g}"
+        for number in (found[name] for name in ("estimate", "lower", "upper"))
+    )
+    return f"{estimate}  ({lower} to {upper})"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from pacbound.errors import TrainingDiverged
 from pacbound.experiments.bandit.closed_form.diag import DiagLayer
 from pacbound.experiments.bandit.memory import Memory
 from pacbound.experiments.bandit.network import RewardNetwork
@@ -80,7 +81,12 @@ class FunctionalNetwork(RewardNetwork):
         settings = self.settings
         covariance = kernel(points, points, self._length, settings.kernel_variance)
         covariance[np.diag_indices_from(covariance)] += settings.measurement_noise**2
-        inverse = np.linalg.inv(np.linalg.cholesky(covariance)).astype(np.float32)  # L⁻¹
+        try:
+            inverse = np.linalg.inv(np.linalg.cholesky(covariance)).astype(np.float32)  # L⁻¹
+        except np.linalg.LinAlgError as error:
+            raise TrainingDiverged(
+                "the prior over functions is singular: a larger measurement_noise may help"
+            ) from error
         noise = np.empty_like(drawn)
         self.stream.fill(noise)
         noise *= np.float32(settings.measurement_noise)

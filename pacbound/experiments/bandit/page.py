@@ -8,10 +8,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from pacbound.errors import ResultError
 from pacbound.experiments.bandit.comparison import Average, paired, winners
 from pacbound.experiments.bandit.paper import BANDIT_REGRETS, Regret
 from pacbound.experiments.bandit.problems import problem_names
 from pacbound.experiments.bandit.rows import BASELINES
+from pacbound.experiments.bandit.settings import AgentSettings
 
 __all__ = ["differences_table", "jester_table", "spread_table", "tuned_table", "untuned_table"]
 
@@ -147,10 +149,17 @@ def _seeds(count: int) -> str:
 
 
 def _published(folder: Path, fixed: bool = False) -> dict[str, Regrets]:
-    """Regret by problem, agent and seed; or that of the best fixed arm on the same streams."""
+    """Regret by problem, agent and seed; or that of the best fixed arm on the same streams.
+
+    ResultError if the seeds of an agent have different settings: their mean would mean nothing.
+    """
     regrets: dict[str, Regrets] = {problem: {} for problem in problem_names()}
+    settings: dict[tuple[str, str], AgentSettings] = {}
     for path in sorted(folder.glob("*.json")):
         record: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        own_settings = AgentSettings.from_mapping(record["settings"])
+        if settings.setdefault((record["problem"], record["agent"]), own_settings) != own_settings:
+            raise ResultError(f"{path} has other settings than the seeds before it")
         own = regrets[record["problem"]].setdefault(record["agent"], {})
         figures = record["best_fixed_arm"] if fixed else record
         own[record["seed"]] = figures["normalized_regret"]

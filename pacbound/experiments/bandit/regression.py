@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pacbound.errors import TrainingDiverged
 from pacbound.experiments.bandit.settings import AgentSettings
 from pacbound.experiments.bandit.stream import State, Stream
 
@@ -23,8 +24,11 @@ class BayesianRegression:
     The posterior is exact and of the same form (C. Bishop, "Pattern recognition and machine
     learning" (2006), exercise 3.12), with precision P = λI + XᵀX in units of the noise.
 
+    Rewards enter the sums as they are. `standardize` says by what they are shifted and divided
+    before they are regressed, and may say something else later.
+
     Arguments:
-        size: The length of x.
+        size: The length of x, whose last entry is 1.
         arms: The number of regressions.
         settings: λ, a0 and b0.
     """
@@ -34,9 +38,10 @@ class BayesianRegression:
         self.precision = np.empty((arms, size, size))
         self.covariance = np.empty((arms, size, size))  # P⁻¹
         self.moment = np.empty((arms, size))  # Xᵀr
-        self.mean = np.empty((arms, size))  # P⁻¹Xᵀr
+        self.mean = np.empty((arms, size))  # P⁻¹Xᵀr, with standardised r
         self.squares = np.empty(arms)  # Σ r²
         self.counts = np.empty(arms)
+        self.standard = np.array([0.0, 1.0])  # what is subtracted from r, and then divided by
         self.reset()
 
     def reset(self) -> None:
@@ -54,7 +59,7 @@ class BayesianRegression:
         covariance = self.covariance[arm]
         column = covariance @ x
         covariance -= np.outer(column, column / (1 + x @ column))
-        self.mean[arm] = covariance @ self.moment[arm]
+        self.mean[arm] = covariance @ self._moments()[arm]
 
     def fit(self, inputs: NDArray[Any], arms: NDArray[np.int64], rewards: NDArray[Any]) -> None:
         """Refit to exactly these observations."""
@@ -67,14 +72,41 @@ class BayesianRegression:
 
     def refresh(self) -> None:
         """Invert the precisions again, which removes the errors of many small updates."""
-        inverse = np.linalg.inv(self.precision)
+        try:
+            inverse = np.linalg.inv(self.precision)
+        except np.linalg.LinAlgError as error:
+            raise TrainingDiverged(
+                "a linear regression has no solution: contexts are too large; scale their columns"
+            ) from error
         self.covariance[:] = (inverse + inverse.transpose(0, 2, 1)) / 2
-        self.mean[:] = np.matmul(self.covariance, self.moment[:, :, None])[:, :, 0]
+        self.mean[:] = np.matmul(self.covariance, self._moments()[:, :, None])[:, :, 0]
+
+    def standardize(self, unit: float) -> None:
+        """Regress rewards minus their mean so far, in units of so many of their deviations."""
+        count = max(self.counts.sum(), 1.0)
+        mean = self.moment[:, -1].sum() / count
+        deviation = np.sqrt(max(self.squares.sum() / count - mean**2, 0.0))
+        self.standard[:] = mean, unit * (deviation or 1.0)
+
+    def _moments(self) -> Array:
+        """Xᵀr of standardised rewards."""
+        shift, unit = self.standard
+        sums = self.precision[:, :, -1].copy()  # Xᵀ1, as the last entry of x is 1
+        sums[:, -1] -= self.settings.ridge
+        moments: Array = (self.moment - shift * sums) / unit
+        return moments
+
+    def _squares(self) -> Array:
+        """Σ r² of standardised rewards."""
+        shift, unit = self.standard
+        squares = self.squares - 2 * shift * self.moment[:, -1] + shift**2 * self.counts
+        standard: Array = squares / unit**2
+        return standard
 
     def gamma(self) -> tuple[Array, Array]:
         """a and b of every arm's noise s² ~ InverseGamma(a, b)."""
-        explained = (self.moment * self.mean).sum(1)
-        residual = np.maximum(self.squares - explained, 0)
+        explained = (self._moments() * self.mean).sum(1)
+        residual = np.maximum(self._squares() - explained, 0)
         return self.settings.gamma_shape + self.counts / 2, self.settings.gamma_rate + residual / 2
 
     def sample(self, inputs: NDArray[Any], stream: Stream) -> Array:
@@ -105,10 +137,10 @@ class BayesianRegression:
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Continue from a saved state; ValueError if no observations can lead to it."""
         np.linalg.cholesky(state["precision"])  # its error is a ValueError
-        if (state["counts"] < 0).any():
-            raise ValueError("it has negative counts")
+        if (state["counts"] < 0).any() or not state["standard"][1] > 0:
+            raise ValueError("it has negative counts, or rewards without a scale")
         for name in _ARRAYS:
             getattr(self, name)[:] = state[name]
 
 
-_ARRAYS = ("precision", "covariance", "moment", "mean", "squares", "counts")
+_ARRAYS = ("precision", "covariance", "moment", "mean", "squares", "counts", "standard")

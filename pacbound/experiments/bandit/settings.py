@@ -70,6 +70,11 @@ class AgentSettings:
                 f"setting weight_draws must divide the batch of {self.batch}, "
                 f"which {self.weight_draws} does not"
             )
+        if self.score == "gaussian" and self.function_draws <= self.measurement_points:
+            raise SettingError(
+                f"setting function_draws must be more than measurement_points for a gaussian "
+                f"score, not {self.function_draws} with {self.measurement_points} points"
+            )
 
     @classmethod
     def from_mapping(cls, values: Mapping[str, Any]) -> AgentSettings:
@@ -141,7 +146,7 @@ _RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
     "learn_noise": (_flag, "true or false"),
     "prior_variance": (_for_layers, "a positive number, or one for each of the two layers"),
     "prior_by_width": (_flag, "true or false"),
-    "floor": (_not_negative, "a number of 0 or more"),
+    "floor": (lambda value: _not_negative(value) and value <= 1e6, "a number from 0 to 1e6"),
     "beta": (_not_negative, "a number of 0 or more"),
     "initial_scale": (_for_layers, "a positive number, or one for each of the two layers"),
     "flow_hidden": (_sizes, "a list of positive layer sizes, such as [50]"),

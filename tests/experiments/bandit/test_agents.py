@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Iterator
 from importlib.util import find_spec
@@ -26,7 +27,8 @@ from pacbound.seeds import derive
 
 POSTERIORS = ["point", "diag", "k-diag", "k-linear", "k-nonlinear"]
 SIZE, ARMS, BATCH = 5, 3, 12
-INSTALLED = [name for name in AGENTS if name != "vw" or find_spec("vowpalwabbit")]
+NO_VW = pytest.mark.skipif(find_spec("vowpalwabbit") is None, reason="needs vowpalwabbit")
+INSTALLED = [pytest.param(name, marks=NO_VW) if name == "vw" else name for name in AGENTS]
 
 
 class Prepared:
@@ -251,6 +253,86 @@ def test_the_linear_agent_has_the_conjugate_posterior() -> None:
         assert shape[arm] == pytest.approx(6 + len(y) / 2)
         # b = b0 + ½(‖y − Xm‖² + λ‖m‖²): another form of what the code computes
         assert rate[arm] == pytest.approx(6 + (residual @ residual + 0.25 * mean @ mean) / 2)
+
+
+@pytest.mark.parametrize("standardize", [False, True])
+@pytest.mark.parametrize("name", ["linear", "neural-linear"])
+def test_regressions_are_of_scaled_rewards(name: str, standardize: bool) -> None:
+    """The closed form on the inputs and the rewards as the settings scale them."""
+    contexts, arms, rewards = regression_data()
+    rewards = 50 + 1000 * rewards
+    settings = AgentSettings(
+        hidden=8,
+        minibatches=30,
+        batch=32,
+        context_scale=2.0,
+        reward_scale=10.0,
+        standardize=standardize,
+    )
+    agent = make_agent(name, 4, 3, settings, seed=0)
+    agent.observe(contexts[:150], arms[:150], rewards[:150])
+    agent.train()
+    agent.observe(contexts[150:], arms[150:], rewards[150:])
+    inputs = np.hstack([contexts / 2, np.ones((200, 1))])
+    if name == "neural-linear":
+        inputs = agent.network.features(inputs.astype(np.float32)).astype(np.float64)
+    scaled = rewards.astype(np.float64) / 10
+    if standardize:  # by the rewards until the training
+        scaled = (scaled - scaled[:150].mean()) / scaled[:150].std() / 10
+    for arm in range(3):
+        x, y = inputs[arms == arm], scaled[arms == arm]
+        mean = np.linalg.solve(x.T @ x + 0.25 * np.eye(x.shape[1]), x.T @ y)
+        rate = 6 + (np.square(y - x @ mean).sum() + 0.25 * mean @ mean) / 2
+        np.testing.assert_allclose(agent.regression.mean[arm], mean, rtol=1e-3, atol=1e-4)
+        assert agent.regression.gamma()[1][arm] == pytest.approx(rate, rel=1e-4)
+
+
+def test_members_of_the_bootstrap_see_their_share_and_choose_in_turn() -> None:
+    contexts, arms, rewards = regression_data()
+    settings = AgentSettings(hidden=8, minibatches=60, batch=32, members=3, share=0.5)
+    agent = make_agent("bootstrap", 4, 3, settings, seed=0)
+    agent.observe(contexts, arms, rewards)
+    counts = [memory.count for memory in agent.memories]
+    assert len(set(counts)) > 1
+    assert all(70 < count < 130 for count in counts)  # four standard deviations of 200 halves
+    agent.train()
+    inputs = agent.memories[0].as_inputs(contexts)
+    own = np.stack([network.predict(inputs).argmax(1) for network in agent.networks])
+    split = int(np.flatnonzero((own != own[0]).any(0))[0])  # a context where they disagree
+    chosen = agent.choose(np.repeat(contexts[split : split + 1], 3000, axis=0))
+    expected = np.bincount(own[:, split], minlength=3) / 3
+    np.testing.assert_allclose(np.bincount(chosen, minlength=3) / 3000, expected, atol=0.05)
+
+
+@NO_VW
+def test_vowpal_wabbit_learns_from_rewards_of_any_size() -> None:
+    generator = np.random.default_rng(0)
+    contexts = generator.standard_normal((1500, 2)).astype(np.float32)
+    for size in (0.01, 1.0, 100.0):
+        agent = make_agent("vw", 2, 2, AgentSettings(standardize=True), seed=0)
+        right = []
+        for i, context in enumerate(contexts):
+            (arm,) = agent.choose(context[None])
+            right.append(arm == (context[0] > 0))
+            reward = np.array([size * (3 + right[-1])], np.float32)
+            agent.observe(context[None], np.array([arm]), reward)
+            if i % 50 == 49:
+                agent.train()
+        assert np.mean(right[-500:]) > 0.8
+
+
+def test_an_agent_whose_package_is_missing_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "vowpalwabbit", None)
+    with pytest.raises(PacboundError, match=r"pip install 'pacbound\[vw\]'"):
+        make_agent("vw", 2, 2, AgentSettings(), seed=0)
+
+
+def test_contexts_that_no_regression_can_take_are_refused() -> None:
+    contexts = np.full((50, 2), 1e18, np.float32)
+    agent = make_agent("linear", 2, 2, AgentSettings(), seed=0)
+    agent.observe(contexts, np.arange(50) % 2, np.ones(50, np.float32))
+    with pytest.raises(PacboundError, match="scale their columns"):
+        agent.train()
 
 
 def test_fitting_at_once_is_updating_one_by_one() -> None:

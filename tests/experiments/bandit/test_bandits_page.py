@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from pacbound.errors import PacboundError
 from pacbound.experiments.bandit.page import (
     differences_table,
     jester_table,
@@ -24,11 +25,19 @@ REGRETS = {"linear": [7.0, 8.0, 9.0], "k-linear": [1.5, 1.25, 2.5], "diag": [1.0
 def folder(tmp_path: Path) -> Path:
     for agent, regrets in REGRETS.items():
         for seed, regret in enumerate(regrets):
-            record = {"problem": "mushroom", "agent": agent, "seed": seed}
+            record = {"problem": "mushroom", "agent": agent, "seed": seed, "settings": {}}
             fixed = {"best_fixed_arm": {"normalized_regret": 2 * (seed + 1)}}
             text = json.dumps({**record, **fixed, "normalized_regret": regret})
             (tmp_path / f"mushroom-{agent}-{seed}.json").write_text(text)
     return tmp_path
+
+
+def test_seeds_of_other_settings_are_refused(folder: Path) -> None:
+    path = folder / "mushroom-k-linear-2.json"
+    record = json.loads(path.read_text()) | {"settings": {"noise": 0.3}}
+    path.write_text(json.dumps(record))
+    with pytest.raises(PacboundError, match=r"mushroom-k-linear-2\.json has other settings"):
+        tuned_table(folder)
 
 
 def cells(table: str, row: int) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,12 @@ from scipy import stats
 from pacbound.errors import PacboundError
 from pacbound.experiments.bandit.agents import AGENTS, Agent
 from pacbound.experiments.bandit.logged import Log, Plan, evaluate, read_log
-from pacbound.experiments.bandit.logged.estimates import Weighted, of_replay, of_terms
+from pacbound.experiments.bandit.logged.estimates import (
+    Weighted,
+    improvement_of,
+    of_replay,
+    value_of,
+)
 from pacbound.experiments.bandit.logged.limits import average_lower_limit, mean_lower_limit
 from pacbound.experiments.bandit.settings import AgentSettings
 
@@ -27,45 +33,114 @@ VALUE = float((POLICY * CHANCES).sum(1).mean())
 LOGGED = float((LOGGING * CHANCES).sum(1).mean())
 
 
-def logged(generator: np.random.Generator, rows: int, model: np.ndarray | None) -> Weighted:
+def logged(
+    generator: np.random.Generator,
+    rows: int,
+    model: np.ndarray | None,
+    floor: float | None = None,
+    later: np.ndarray | None = None,
+) -> Weighted:
+    """A log of LOGGING; its second half of another policy, if `later` is given."""
     contexts = generator.integers(2, size=rows)
-    actions = (generator.random(rows)[:, None] > LOGGING[contexts].cumsum(1)).sum(1)
+    chances = LOGGING[contexts]
+    if later is not None:
+        chances[rows // 2 :] = later[contexts[rows // 2 :]]
+    actions = (generator.random(rows)[:, None] > chances.cumsum(1)).sum(1)
     rewards = (generator.random(rows) < CHANCES[contexts, actions]).astype(np.float64)
     # Arms drawn a few times per row in the place of their probabilities, as for an agent.
     drawn = generator.multinomial(3, POLICY[contexts]) / 3
-    return Weighted(
-        drawn,
-        None if model is None else model[contexts],
-        actions,
-        rewards,
-        LOGGING[contexts, actions],
-    )
+    weighted = Weighted(drawn, actions, rewards, chances[np.arange(rows), actions])
+    if model is None:
+        return weighted
+    least = float(LOGGING.min())
+    return replace(weighted, model=model[contexts], floor=floor or 1 / least, least=least)
 
 
 @pytest.mark.parametrize("improvement", [False, True])
-@pytest.mark.parametrize("model", [None, CHANCES, 1 - CHANCES], ids=["ips", "dr", "wrong model"])
-def test_limits_of_weighted_rewards_hold(model: np.ndarray | None, improvement: bool) -> None:
+@pytest.mark.parametrize(
+    ("model", "floor"),
+    [(None, None), (CHANCES, None), (1 - CHANCES, None), (CHANCES, 2.0), (1 - CHANCES, 2.0)],
+    ids=["ips", "dr", "wrong model", "reduced", "wrong and reduced"],
+)
+def test_limits_of_weighted_rewards_hold(
+    model: np.ndarray | None, floor: float | None, improvement: bool
+) -> None:
     generator = np.random.default_rng(0)
-    floor = 0.0 if model is None else 1 / LOGGING.min()
-    found = [
-        of_terms(logged(generator, 300, model), floor, DELTA, improvement) for _ in range(LOGS)
-    ]
+    limits_of = improvement_of if improvement else value_of
+    found = [limits_of(logged(generator, 300, model, floor), DELTA) for _ in range(LOGS)]
     true = VALUE - LOGGED if improvement else VALUE
     assert sum(not one.lower <= true <= one.upper for one in found) <= MOST_MISSES
     estimates = np.array([one.estimate for one in found])
     error = estimates.std() / np.sqrt(LOGS)
     assert abs(estimates.mean() - true) < 5 * error  # unbiased, with a wrong model too
-    assert np.mean([one.lower <= one.estimate <= one.upper for one in found]) > 0.99
     # not vacuous
     assert np.mean([one.upper - one.lower for one in found]) < 0.75 * (2 if improvement else 1)
 
 
+@pytest.mark.parametrize("model", [None, CHANCES], ids=["ips", "dr"])
+def test_limits_hold_when_the_logging_policy_learns(model: np.ndarray | None) -> None:
+    """It becomes better than the policy: a value that does not move, an improvement that does."""
+    generator = np.random.default_rng(7)
+    later = np.array([[0.1, 0.8, 0.1], [0.8, 0.1, 0.1]])
+    improved = VALUE - (LOGGED + float((later * CHANCES).sum(1).mean())) / 2
+    misses = {"value": 0, "improvement": 0}
+    for _ in range(LOGS):
+        weighted = logged(generator, 1500, model, later=later)
+        for name, limits_of, true in (
+            ("value", value_of, VALUE),
+            ("improvement", improvement_of, improved),
+        ):
+            one = limits_of(weighted, DELTA)
+            misses[name] += not one.lower <= true <= one.upper
+    assert max(misses.values()) <= MOST_MISSES
+
+
+def test_an_improvement_is_not_claimed_when_the_log_has_become_better() -> None:
+    """Betting on these terms, whose means move, claims it in a third of such logs."""
+    generator = np.random.default_rng(8)
+    means, policy = np.array([0.95, 0.6, 0.05]), np.array([0.0, 1.0, 0.0])
+    rows = 2000
+    chances = np.repeat([[0.02, 0.49, 0.49], [0.96, 0.02, 0.02]], rows // 2, axis=0)
+    assert policy @ means < (chances @ means).mean()
+    claims = {"improvement": 0, "betting": 0}
+    for _ in range(100):
+        actions = (generator.random(rows)[:, None] > chances.cumsum(1)[:, :-1]).sum(1)
+        rewards = (generator.random(rows) < means[actions]).astype(np.float64)
+        propensities = chances[np.arange(rows), actions]
+        weighted = Weighted(np.tile(policy, (rows, 1)), actions, rewards, propensities)
+        claims["improvement"] += improvement_of(weighted, 0.05).lower > 0
+        claims["betting"] += mean_lower_limit(weighted.terms() - rewards, 1.0, 0.025) > 0
+    assert claims["improvement"] <= 4
+    assert claims["betting"] > 10  # so the case is a hard one
+
+
+def test_no_term_is_below_the_floor_and_means_stay_the_same() -> None:
+    generator = np.random.default_rng(9)
+    plain = logged(generator, 20_000, CHANCES)
+    reduced = replace(plain, floor=1.5)
+    for one in (reduced, reduced.mirrored()):
+        assert one.terms().min() >= -1.5
+    assert plain.terms().min() < -1.5
+    error = (plain.terms() - reduced.terms()).std() / np.sqrt(20_000)
+    assert abs((plain.terms() - reduced.terms()).mean()) < 4 * error
+
+
 def test_a_good_model_narrows_the_limits() -> None:
     widths = {}
-    for name, model, floor in (("ips", None, 0.0), ("dr", CHANCES, 1 / LOGGING.min())):
-        one = of_terms(logged(np.random.default_rng(1), 3000, model), floor, DELTA, False)
+    for name, model in (("ips", None), ("dr", CHANCES)):
+        one = value_of(logged(np.random.default_rng(1), 3000, model), DELTA)
         widths[name] = one.upper - one.lower
     assert widths["dr"] < widths["ips"]
+
+
+def test_limits_that_contradict_each_other_are_refused() -> None:
+    """Propensities that are far too small: more rewards, and more of 1 − r, than can be."""
+    rows = 500
+    actions = np.zeros(rows, np.int64)
+    rewards = np.tile([0.0, 1.0], rows // 2)
+    policy = np.tile([1.0, 0.0], (rows, 1))
+    with pytest.raises(PacboundError, match="propensities cannot be right"):
+        value_of(Weighted(policy, actions, rewards, np.full(rows, 0.1)), DELTA)
 
 
 def test_the_limit_of_a_mean_holds_for_heavy_tails() -> None:
@@ -148,7 +223,8 @@ def test_every_estimator_finds_the_value_of_a_known_policy(monkeypatch: pytest.M
         value = found["value"]
         assert value["lower"] < 0.9 < value["upper"]
         assert value["estimate"] == pytest.approx(0.9, abs=0.05)
-    assert agent["estimates"]["replay"]["rows"] == pytest.approx(2000, abs=200)
+    # half of the rows after the first tenth, which gives the columns their scale
+    assert agent["estimates"]["replay"]["rows"] == pytest.approx(1800, abs=150)
     for kind in ("dr", "ips"):
         gain = agent["estimates"][kind]["improvement"]
         assert 0.2 < gain["lower"] < 0.35 < gain["upper"]
@@ -244,13 +320,62 @@ def test_bad_logs_are_refused(text: str, message: str, tmp_path: Path) -> None:
         ({"estimators": ("dm",)}, "dm"),
         ({"delta": 0.0}, "delta"),
         ({"train_share": 1.0}, "train_share"),
-        ({"min_propensity": 0.6}, "below the smallest"),
+        ({"min_propensity": 0.6}, "one of 2 arms has 0.5 or less"),
+        ({"high": 1e308, "low": -1e308}, "cannot be from"),
         ({"low": 1.0}, "cannot be from"),
     ],
 )
 def test_bad_plans_are_refused(plan: dict[str, object], message: str) -> None:
     with pytest.raises(PacboundError, match=message):
         evaluate(uniform_log(50), {"uniform": AgentSettings()}, Plan(**plan))  # type: ignore[arg-type]
+
+
+def with_propensities(log: Log, *by_arm: float) -> Log:
+    return replace(log, propensities=np.array(by_arm)[log.actions])
+
+
+def test_a_smallest_propensity_that_the_log_refutes_is_refused() -> None:
+    log, agents = uniform_log(100), {"uniform": AgentSettings()}
+    for log_, declared, message in (
+        (with_propensities(log, 0.1, 0.9), 0.2, "below the smallest"),
+        (with_propensities(log, 1.0, 1.0), 0.5, "another arm had less"),
+        (with_propensities(log, 0.9, 0.9), 0.2, "another arm had less"),
+        (log, 1.0, "0.5 or less"),
+    ):
+        with pytest.raises(PacboundError, match=message):
+            evaluate(log_, agents, Plan(min_propensity=declared))
+    # What decimals round is not refused.
+    evaluate(with_propensities(log, 0.3, 0.7), agents, Plan(min_propensity=0.1 + 0.2))
+
+
+def test_rows_without_a_choice_are_counted() -> None:
+    log = with_propensities(uniform_log(100), 1.0, 0.5)
+    record = evaluate(log, {"uniform": AgentSettings()}, Plan())
+    assert record["rows_without_choice"] == (log.actions == 0).sum()
+    assert set(record["agents"][0]["estimates"]) == {"ips"}
+
+
+def test_a_replay_that_accepts_nothing_has_no_estimate() -> None:
+    record = evaluate(
+        with_propensities(uniform_log(30), 0.5, 0.5),
+        {"uniform": AgentSettings()},
+        Plan(min_propensity=1e-9, estimators=("replay",)),
+    )
+    found = record["agents"][0]["estimates"]["replay"]
+    assert found == {"rows": 0, "value": {"estimate": None, "lower": 0.0, "upper": 1.0}}
+
+
+def test_units_of_contexts_do_not_matter() -> None:
+    """Times in seconds and a constant column: the columns are scaled by the first rows."""
+    log = uniform_log(1500)
+    times = 1.7e9 + 1e5 * log.contexts.astype(np.float64)
+    odd = replace(log, contexts=np.hstack([times, times, np.full((1500, 1), 1e6)]))
+    settings = AgentSettings(hidden=8, minibatches=20, batch=32, learning_rate=0.01)
+    plan = Plan(estimators=("dr", "replay"))
+    record = evaluate(odd, {"linear": settings, "k-linear": settings}, plan)
+    for agent in record["agents"]:
+        assert agent["estimates"]["dr"]["improvement"]["estimate"] > 0.15
+        assert agent["estimates"]["replay"]["value"]["estimate"] > 0.65
 
 
 def test_estimators_that_need_the_smallest_propensity_say_so() -> None:

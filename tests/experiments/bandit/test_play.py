@@ -14,7 +14,8 @@ from pacbound.experiments.bandit.agents import AGENTS, AgentSettings
 from pacbound.experiments.bandit.play import Progress, play
 from pacbound.experiments.bandit.problem import Problem
 
-INSTALLED = [name for name in AGENTS if name != "vw" or find_spec("vowpalwabbit")]
+NO_VW = pytest.mark.skipif(find_spec("vowpalwabbit") is None, reason="needs vowpalwabbit")
+INSTALLED = [pytest.param(name, marks=NO_VW) if name == "vw" else name for name in AGENTS]
 LEARNERS = [name for name in INSTALLED if name != "uniform"]
 QUICK = AgentSettings(
     hidden=20, minibatches=40, batch=64, learning_rate=0.01, noise=0.3, flow_hidden=(8,)

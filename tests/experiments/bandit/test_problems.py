@@ -9,6 +9,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from pacbound.data.cache import is_cached
 from pacbound.data.entry import CanonicalFile
@@ -351,13 +352,21 @@ def save(folder, **arrays):
     return str(path)
 
 
+def rows_of(problem):
+    """Where each step stands in the file: contexts are z-scores of 0, 2, …, 10."""
+    values = np.arange(0, 12, 2)
+    rows = (problem.contexts[:, 0] * values.std() + values.mean()) / 2
+    assert np.allclose(rows, rows.round(), atol=1e-5)
+    return rows.round().astype(int)
+
+
 def test_a_problem_of_ones_own(tmp_path):
     path = save(tmp_path, contexts=CONTEXTS, rewards=REWARDS)
     problem = load_problem(path, seed=0)
     assert (problem.name, problem.steps, problem.arms) == ("mine", 6, 3)
-    rows = (problem.contexts[:, 0] / 2).astype(int)  # where each step stands in the file
+    rows = rows_of(problem)
     assert sorted(rows) == list(range(6))
-    assert np.array_equal(problem.contexts, CONTEXTS[rows])
+    assert np.allclose(problem.contexts, stats.zscore(CONTEXTS)[rows])
     assert np.array_equal(problem.rewards, REWARDS[rows].astype(np.float32))
     assert np.array_equal(problem.optimal, problem.rewards.max(1))
     assert same(problem, load_problem(path, seed=0))
@@ -369,7 +378,7 @@ def test_an_optimum_of_ones_own_goes_with_its_row(tmp_path):
     optimal = np.arange(6) + 10
     path = save(tmp_path, contexts=CONTEXTS.astype(int), rewards=REWARDS, optimal=optimal)
     problem = load_problem(path, seed=0)
-    assert np.array_equal(problem.optimal, problem.contexts[:, 0] / 2 + 10)
+    assert np.array_equal(problem.optimal, rows_of(problem) + 10)
 
 
 def spoilt(array, value):

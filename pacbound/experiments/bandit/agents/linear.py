@@ -25,21 +25,29 @@ class Linear(Agent):
     def __init__(self, size: int, arms: int, settings: AgentSettings, seed: str) -> None:
         super().__init__(size, arms, settings, seed)
         self.regression = BayesianRegression(size + 1, arms, settings)
+        self.regression.standard[1] = settings.reward_scale
 
     @property
     def block(self) -> int:
         return 1
 
     def choose(self, contexts: Contexts) -> Arms:
-        best: Arms = np.argmax(self.regression.sample(_with_one(contexts), self.stream), axis=1)
+        best: Arms = np.argmax(self.regression.sample(self._inputs(contexts), self.stream), axis=1)
         return best
 
     def observe(self, contexts: Contexts, arms: Arms, rewards: Rewards) -> None:
-        for x, arm, reward in zip(_with_one(contexts), arms, rewards, strict=True):
+        for x, arm, reward in zip(self._inputs(contexts), arms, rewards, strict=True):
             self.regression.update(x, int(arm), float(reward))
 
     def train(self) -> None:
+        if self.settings.standardize:
+            self.regression.standardize(self.settings.reward_scale)
         self.regression.refresh()
+
+    def _inputs(self, contexts: Contexts) -> NDArray[np.float64]:
+        """Scaled contexts, with a 1 for the intercept."""
+        scaled = contexts.astype(np.float64) / self.settings.context_scale
+        return np.hstack([scaled, np.ones((len(contexts), 1))])
 
     def state(self) -> State:
         return {
@@ -50,7 +58,3 @@ class Linear(Agent):
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
         super().restore(under("agent", state))
         self.regression.restore(under("regression", state))
-
-
-def _with_one(contexts: Contexts) -> NDArray[np.float64]:
-    return np.hstack([contexts, np.ones((len(contexts), 1))])

@@ -22,8 +22,8 @@ OPTIONS = "--cb_explore_adf --squarecb --quadratic ca --quiet"
 
 
 class VowpalWabbit(Agent):
-    """It learns from every observation once, so its state is what it observed, and with which
-    probability it chose that.
+    """It learns from every observation once, so its state is what it observed: with the
+    probability of the choice, and the reward as it was scaled then.
     """
 
     def __init__(self, size: int, arms: int, settings: AgentSettings, seed: str) -> None:
@@ -37,6 +37,7 @@ class VowpalWabbit(Agent):
         self.memory = Memory(size, settings)
         self.workspace = Workspace(OPTIONS)
         self._probabilities: list[float] = []  # of the arms that were pulled, or will be next
+        self._rewards: list[float] = []  # as they were learned
 
     @property
     def block(self) -> int:
@@ -59,6 +60,8 @@ class VowpalWabbit(Agent):
         # The round robin, and what another policy chose, count as uniform choices.
         missing = self.memory.count - len(self._probabilities)
         self._probabilities += [1 / self.arms] * missing
+        self.memory.settle()  # by all so far: large costs at the start would make it learn slowly
+        self._rewards += self.memory.rewards[known:].tolist()
         self._learn(known)
 
     def _chances(self, inputs: NDArray[np.float32]) -> NDArray[np.float64]:
@@ -69,11 +72,10 @@ class VowpalWabbit(Agent):
 
     def _learn(self, known: int) -> None:
         """Learn from the observations after the known ones."""
-        rewards = self.memory.rewards[known:]
-        for i, reward in enumerate(rewards, known):
+        for i, reward in enumerate(self._rewards[known:], known):
             lines = self._lines(self.memory.inputs[i])
             arm, chance = int(self.memory.arms[i]), self._probabilities[i]
-            lines[1 + arm] = f"0:{-float(reward):.9g}:{chance:.9g} {lines[1 + arm]}"
+            lines[1 + arm] = f"0:{-reward:.9g}:{chance:.9g} {lines[1 + arm]}"
             self.workspace.learn(lines)
 
     def _lines(self, inputs: NDArray[np.float32]) -> list[str]:
@@ -82,15 +84,23 @@ class VowpalWabbit(Agent):
         return [f"shared |c {context}", *(f"|a {arm}" for arm in range(self.arms))]
 
     def state(self) -> State:
-        chances = np.full(self.memory.count, 1 / self.arms)
-        known = self._probabilities[: self.memory.count]
-        chances[: len(known)] = known
-        return {**prefixed("agent", super().state()), "probabilities": chances}
+        # An agent that remembers but has not learned yet has arrays of the same length.
+        chances, rewards = np.full(self.memory.count, 1 / self.arms), np.zeros(self.memory.count)
+        chances[: len(self._probabilities)] = self._probabilities[: self.memory.count]
+        rewards[: len(self._rewards)] = self._rewards
+        return {
+            **prefixed("agent", super().state()),
+            **prefixed("memory", self.memory.state()),
+            "probabilities": chances,
+            "rewards": rewards,
+        }
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
         super().restore(under("agent", state))
         chances = state["probabilities"]
         if len(chances) != self.memory.count or not ((chances > 0) & (chances <= 1)).all():
             raise ValueError("it has no probabilities of its pulls")
+        self.memory.restore(under("memory", state))
         self._probabilities = chances.tolist()
+        self._rewards = state["rewards"].tolist()
         self._learn(0)

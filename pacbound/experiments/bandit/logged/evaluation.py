@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -11,9 +12,17 @@ from numpy.typing import NDArray
 
 from pacbound.errors import DataError, SettingError, unknown_name
 from pacbound.experiments.bandit.agents import Agent, make_agent
-from pacbound.experiments.bandit.logged.estimates import Estimate, Weighted, of_replay, of_terms
+from pacbound.experiments.bandit.logged.estimates import (
+    Estimate,
+    Weighted,
+    improvement_of,
+    of_replay,
+    value_of,
+)
+from pacbound.experiments.bandit.logged.limits import MOST
 from pacbound.experiments.bandit.logged.log import Log
 from pacbound.experiments.bandit.play import PULLS
+from pacbound.experiments.bandit.problems.preparation import z_scores
 from pacbound.experiments.bandit.regression import BayesianRegression
 from pacbound.experiments.bandit.settings import AgentSettings
 from pacbound.experiments.bandit.stream import Stream
@@ -23,7 +32,9 @@ __all__ = ["ESTIMATORS", "Plan", "evaluate"]
 
 IPS, DR, REPLAY = "ips", "dr", "replay"
 ESTIMATORS = (DR, IPS, REPLAY)
-ROWS = 1000  # whose policy is computed at a time
+CHOICES = 1000  # computed at a time
+SCALING = 10  # one in so many rows, the first ones, gives the columns of contexts their scale
+ROUNDING = 1e-9  # of propensities that were written as decimals
 
 
 @dataclass(frozen=True)
@@ -46,7 +57,7 @@ class Plan:
         for name in ("train_share", "delta"):
             if not 0 < getattr(self, name) < 1:
                 raise SettingError(f"{name} must be between 0 and 1, not {getattr(self, name)}")
-        if not np.isfinite([self.low, self.high]).all() or not self.low < self.high:
+        if not self.low < self.high or not math.isfinite(self.high - self.low):
             raise SettingError(f"rewards cannot be from {self.low} to {self.high}")
         if self.min_propensity is not None and not 0 < self.min_propensity <= 1:
             raise SettingError(f"a propensity cannot be {self.min_propensity}")
@@ -73,50 +84,83 @@ def evaluate(log: Log, agents: Mapping[str, AgentSettings], plan: Plan) -> dict[
             f"between {plan.low:g} and {plan.high:g}; give the range that rewards can have with "
             "--rewards"
         )
-    scaled = replace(log, rewards=(log.rewards - plan.low) / (plan.high - plan.low))
+    for name, settings in agents.items():  # before the first of them is trained
+        make_agent(name, log.contexts.shape[1], log.arms, settings, plan.seed)
     intervals = len(agents) * sum(1 if name == REPLAY else 2 for name in chosen)
-    judge = _Judge(log, scaled, plan, least, plan.delta / intervals)
+    judge = _Judge(log, plan, least, plan.delta / intervals)
     return {
         "log": log.name,
+        "log_sha256": log.sha256,
         "rows": len(log),
         "train_rows": judge.first,
+        "rows_without_choice": int((log.propensities == 1).sum()),
         "arms": list(log.names),
         "delta": plan.delta,
         "rewards": [plan.low, plan.high],
         "min_propensity": least,
+        "draws": plan.draws,
+        "seed": plan.seed,
         "logging_policy": float(log.rewards[judge.first :].mean()),
         "agents": [
-            {"agent": name, "estimates": judge.estimates(name, settings, chosen)}
+            {
+                "agent": name,
+                "settings": settings.to_mapping(),
+                "estimates": judge.estimates(name, settings, chosen),
+            }
             for name, settings in agents.items()
         ],
     }
 
 
 def _least_propensity(log: Log, plan: Plan) -> float | None:
-    """The declared one, or that of a log with uniform choices; None if nobody knows."""
-    found = float(log.propensities.min())
-    if plan.min_propensity is not None:
-        if found < plan.min_propensity:
-            row = int(log.propensities.argmin()) + 1
-            raise DataError(
-                f"{log.name}, example {row}: the propensity {found:g} is below the smallest one of "
-                f"--min-propensity, {plan.min_propensity:g}"
-            )
-        return plan.min_propensity
-    uniform = 1 / log.arms
-    return uniform if np.allclose(log.propensities, uniform, rtol=1e-6, atol=0) else None
+    """The declared one, or that of a log with uniform choices; None if nobody knows.
+
+    Chances of all arms sum to 1, so the declared one is at most 1/arms, and no arm has more than
+    what that leaves to it. A log that shows more refutes the declaration.
+    """
+    least, uniform = plan.min_propensity, 1 / log.arms
+    if least is None:
+        return uniform if np.allclose(log.propensities, uniform, rtol=1e-6, atol=0) else None
+    if least > uniform * (1 + ROUNDING):
+        raise SettingError(
+            f"--min-propensity cannot be {least:g}: one of {log.arms} arms has {uniform:g} or less"
+        )
+    row = int(log.propensities.argmin())
+    if log.propensities[row] < least * (1 - ROUNDING):
+        raise DataError(
+            f"{log.name}, example {row + 1}: the propensity {log.propensities[row]:g} is below the "
+            f"smallest one of --min-propensity, {least:g}"
+        )
+    row, highest = int(log.propensities.argmax()), 1 - (log.arms - 1) * least
+    if log.propensities[row] > highest + ROUNDING:
+        raise DataError(
+            f"{log.name}, example {row + 1}: with the propensity {log.propensities[row]:g} another "
+            f"arm had less than the {least:g} of --min-propensity"
+        )
+    return float(min(least, log.propensities.min()))
 
 
 class _Judge:
-    """Evaluates one agent after the other on the same log."""
+    """Evaluates one agent after the other on the same log.
 
-    def __init__(
-        self, log: Log, scaled: Log, plan: Plan, least: float | None, delta: float
-    ) -> None:
-        self.log, self.scaled, self.plan, self.least, self.delta = log, scaled, plan, least, delta
+    The columns of contexts are z-scores by the first rows. Replay begins after these.
+    """
+
+    def __init__(self, log: Log, plan: Plan, least: float | None, delta: float) -> None:
+        self.plan, self.least, self.delta = plan, least, delta
         self.first = int(plan.train_share * len(log))
+        self.scaling = max(1, len(log) // SCALING)
         if not 0 < self.first < len(log):
             raise DataError(f"{log.name} has {len(log)} rows: too few to train and to evaluate on")
+        with np.errstate(over="ignore"):
+            contexts = z_scores(log.contexts, self.scaling)
+        if not np.isfinite(contexts).all():
+            column = int(np.flatnonzero(~np.isfinite(contexts).all(0))[0]) + 1
+            raise DataError(
+                f"{log.name}: column {column} of the context is too large beside its first rows"
+            )
+        self.log = replace(log, contexts=contexts)
+        self.scaled = replace(self.log, rewards=(log.rewards - plan.low) / (plan.high - plan.low))
 
     def estimates(
         self, name: str, settings: AgentSettings, chosen: list[str]
@@ -134,35 +178,47 @@ class _Judge:
         if REPLAY in chosen:
             assert self.least is not None
             agent = make_agent(name, size, arms, settings, self.plan.seed)
-            accepted = _replay(agent, self.log, self.least, self.plan.seed)
-            value = of_replay(self.scaled.rewards[accepted], self.delta)
+            later = slice(self.scaling, None)
+            accepted = _replay(agent, self.log.part(later), self.least, self.plan.seed)
+            value = of_replay(self.scaled.part(later).rewards[accepted], self.delta)
             found[REPLAY] = {"rows": len(accepted), "value": self._in_units(value, self.plan.low)}
         return found
 
     def _weighted(self, policy: NDArray[np.float64], rest: Log, modelled: bool) -> dict[str, Any]:
-        model = self._model(rest.contexts) if modelled else None
-        weighted = Weighted(policy, model, rest.actions, rest.rewards, rest.propensities)
-        floor = 1 / self.least if modelled and self.least is not None else 0.0
-        value, gain = (
-            of_terms(weighted, floor, self.delta, improvement) for improvement in (False, True)
-        )
+        weighted = Weighted(policy, rest.actions, rest.rewards, rest.propensities)
+        if modelled:
+            assert self.least is not None
+            weighted = replace(
+                weighted,
+                model=self._model(rest.contexts),
+                floor=self._floor(len(rest), self.least),
+                least=self.least,
+            )
         return {
             "rows": len(rest),
-            "value": self._in_units(value, self.plan.low),
-            "improvement": self._in_units(gain, 0.0),
+            "value": self._in_units(value_of(weighted, self.delta), self.plan.low),
+            "improvement": self._in_units(improvement_of(weighted, self.delta), 0.0),
         }
 
-    def _policy(self, agent: Agent, contexts: NDArray[np.float32]) -> NDArray[np.float64]:
+    def _floor(self, rows: int, least: float) -> float:
+        """How far terms may be below 0: weights of 1/least, or less so that bets are not small.
+
+        A bet of √(2 ln(1/δ)/n), the best for terms of deviation 1, is then still allowed.
+        """
+        return min(1 / least, MOST * math.sqrt(rows / (2 * math.log(2 / self.delta))))
+
+    def _policy(self, agent: Agent, contexts: NDArray[Any]) -> NDArray[np.float64]:
         """How often each arm is drawn: an unbiased estimate of its probability."""
         counts = np.zeros((len(contexts), agent.arms))
-        for start in range(0, len(contexts), ROWS):
-            part = contexts[start : start + ROWS]
+        at_once = max(1, CHOICES // self.plan.draws)
+        for start in range(0, len(contexts), at_once):
+            part = contexts[start : start + at_once]
             arms = agent.choose(np.repeat(part, self.plan.draws, axis=0))
             rows = start + np.repeat(np.arange(len(part)), self.plan.draws)
             np.add.at(counts, (rows, arms), 1 / self.plan.draws)
         return counts
 
-    def _model(self, contexts: NDArray[np.float32]) -> NDArray[np.float64]:
+    def _model(self, contexts: NDArray[Any]) -> NDArray[np.float64]:
         """Linear regressions of the rewards of the first part, clipped to [0, 1]."""
         seen = self.scaled.part(slice(self.first))
         regression = BayesianRegression(contexts.shape[1] + 1, self.log.arms, AgentSettings())
@@ -170,11 +226,10 @@ class _Judge:
         predicted: NDArray[np.float64] = _with_one(contexts) @ regression.mean.T
         return np.clip(predicted, 0, 1)
 
-    def _in_units(self, scaled: Estimate, start: float) -> dict[str, float]:
+    def _in_units(self, scaled: Estimate, start: float) -> dict[str, float | None]:
         width = self.plan.high - self.plan.low
-        return {
-            name: start + width * getattr(scaled, name) for name in ("estimate", "lower", "upper")
-        }
+        found = {name: getattr(scaled, name) for name in ("estimate", "lower", "upper")}
+        return {k: None if v is None else start + width * v for k, v in found.items()}
 
 
 def _learn(agent: Agent, log: Log) -> None:
@@ -207,12 +262,14 @@ def _replay(agent: Agent, log: Log, least: float, seed: int) -> NDArray[np.int64
         if len(hits):
             agent.observe(log.contexts[hits], log.actions[hits], rewards[hits])
             accepted += hits.tolist()
-        if len(accepted) // agent.settings.train_every > trained:
-            trained = len(accepted) // agent.settings.train_every
+        due = len(accepted) // agent.settings.train_every
+        opened = first and len(accepted) == opening and agent.settings.initial_training
+        if due > trained or (opened and len(hits)):
+            trained = due
             agent.train()
         start = int(rows[-1]) + 1
     return np.array(accepted, np.int64)
 
 
-def _with_one(contexts: NDArray[np.float32]) -> NDArray[np.float64]:
+def _with_one(contexts: NDArray[Any]) -> NDArray[np.float64]:
     return np.hstack([contexts, np.ones((len(contexts), 1))])

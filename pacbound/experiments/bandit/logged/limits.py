@@ -44,29 +44,32 @@ def mean_lower_limit(terms: Array, floor: float, delta: float) -> float:
     return _last_not_lost(lost, -floor, float(terms.mean()))
 
 
-def average_lower_limit(terms: Array, delta: float) -> float:
+def average_lower_limit(terms: Array, delta: float, floor: float = 0.0, most: float = 1.0) -> float:
     """A number that the average of the terms' conditional means is below with probability ≤ δ.
 
     S. Howard, A. Ramdas, J. McAuliffe and J. Sekhon, "Time-uniform, nonparametric, nonasymptotic
-    confidence sequences" (2021), theorem 4: with guesses g_t from earlier terms and
-    ψ(λ) = −ln(1 − λ) − λ, exp(λ Σ(X_t − μ_t) − ψ(λ) Σ(X_t − g_t)²) is a supermartingale for every
-    λ in (0, 1), and so is a mixture of several.
+    confidence sequences" (2021), theorem 4: with guesses g_t ≤ most from earlier terms,
+    c = floor + most, and ψ(λ) = −ln(1 − λ) − λ, exp(λ Σ(X_t − μ_t)/c − ψ(λ) Σ(X_t − g_t)²/c²) is a
+    supermartingale for every λ in (0, 1), and so is a mixture of several.
 
-    Valid when: the terms are in [0, 1]. Their means and their number may depend on earlier ones.
+    Valid when: every term is at least −floor. The means and the number of terms may depend on
+    earlier ones. `most` is a bound of the guesses, not of the terms.
     """
     if not len(terms):
-        return 0.0
+        return -floor
+    width = floor + most
     count = np.arange(1, len(terms) + 1)
     guesses = np.concatenate([[0.5], (0.5 + np.cumsum(terms)) / (1 + count)])[:-1]
-    variation = float(np.square(terms - guesses).sum())
+    variation = float(np.square((terms - np.minimum(guesses, most)) / width).sum())
     total = float(terms.sum())
     penalties = (-np.log1p(-RATES) - RATES) * variation
 
     def lost(average: float) -> bool:
-        exponents = np.log(SHARES) + RATES * (total - average * len(terms)) - penalties
+        gains = RATES * (total - average * len(terms)) / width
+        exponents = np.log(SHARES) + gains - penalties
         return bool(np.logaddexp.reduce(exponents) < math.log(1 / delta))
 
-    return _last_not_lost(lost, 0.0, total / len(terms))
+    return _last_not_lost(lost, -floor, total / len(terms))
 
 
 def _last_not_lost(lost: Callable[[float], bool], low: float, high: float) -> float:

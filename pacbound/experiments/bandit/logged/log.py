@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +13,12 @@ from pacbound.data.csv_file import csv_columns
 from pacbound.data.npz import read_arrays
 from pacbound.data.table import number_of, ordered_names, text_of
 from pacbound.errors import DataError, FileError
+from pacbound.files import file_digest
 
 __all__ = ["Log", "read_log"]
 
 COLUMNS = ("action", "reward", "propensity")
+LEAST = 1e-9  # of a propensity: smaller ones are mistakes
 ARRAYS = ("contexts", "actions", "rewards", "propensities")
 
 
@@ -27,11 +29,12 @@ class Log:
     """
 
     name: str
-    contexts: NDArray[np.float32]  # (n, d)
+    contexts: NDArray[Any]  # (n, d): float64 as read, float32 when scaled
     actions: NDArray[np.int64]  # (n,)
     rewards: NDArray[np.float64]  # (n,)
     propensities: NDArray[np.float64]  # (n,): of the pulled arm
     names: tuple[str, ...]  # of the arms
+    sha256: str | None = None  # of the file
 
     def __len__(self) -> int:
         return len(self.actions)
@@ -43,13 +46,12 @@ class Log:
 
     def part(self, rows: slice) -> Log:
         """Some of the rows."""
-        return Log(
-            self.name,
-            self.contexts[rows],
-            self.actions[rows],
-            self.rewards[rows],
-            self.propensities[rows],
-            self.names,
+        return replace(
+            self,
+            contexts=self.contexts[rows],
+            actions=self.actions[rows],
+            rewards=self.rewards[rows],
+            propensities=self.propensities[rows],
         )
 
 
@@ -61,12 +63,12 @@ def read_log(path: Path) -> Log:
     reader = readers.get(path.suffix.lower())
     if reader is None:
         raise FileError(f"cannot read {path}: a log is a .csv or an .npz file")
-    log = reader(path)
-    bad = np.flatnonzero(~((log.propensities > 0) & (log.propensities <= 1)))
+    log = replace(reader(path), sha256=file_digest(path))
+    bad = np.flatnonzero(~((log.propensities >= LEAST) & (log.propensities <= 1)))
     if len(bad):
         raise DataError(
             f"{path}, example {bad[0] + 1}: the propensity is {log.propensities[bad[0]]}; it is "
-            "the probability with which the action was chosen, above 0 and at most 1"
+            f"the probability with which the action was chosen, from {LEAST:g} to 1"
         )
     return log
 
@@ -91,7 +93,7 @@ def _csv(path: Path) -> Log:
     }
     texts = [text_of(cell, place) for cell, place in zip(columns["action"], where, strict=True)]
     rewards, propensities = (np.array(numbers.pop(name)) for name in COLUMNS[1:])
-    contexts = np.array([*numbers.values()], np.float32).T
+    contexts = np.array([*numbers.values()], np.float64).T
     return _log(path, contexts, np.array(texts), rewards, propensities)
 
 
@@ -108,14 +110,14 @@ def _npz(path: Path) -> Log:
             raise DataError(f"{path}: {name} is {array.dtype}; give numbers")
         if array.dtype.kind == "f" and not np.isfinite(array).all():
             raise DataError(f"{path}: {name} has values that are not finite")
-    contexts = arrays["contexts"].astype(np.float32)
+    contexts = arrays["contexts"].astype(np.float64)
     texts = np.array([text_of(cell, str(path)) for cell in arrays["actions"].tolist()])
     return _log(path, contexts, texts, *(arrays[name].astype(np.float64) for name in ARRAYS[2:]))
 
 
 def _log(
     path: Path,
-    contexts: NDArray[np.float32],
+    contexts: NDArray[np.float64],
     actions: NDArray[Any],
     rewards: NDArray[np.float64],
     propensities: NDArray[np.float64],

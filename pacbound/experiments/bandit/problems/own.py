@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from pacbound.data.npz import read_arrays
 from pacbound.errors import DataError
 from pacbound.experiments.bandit.problem import Problem
+from pacbound.experiments.bandit.problems.preparation import z_scores
 from pacbound.experiments.bandit.problems.streams import streams_of
 
 __all__ = ["own_problem"]
@@ -19,13 +20,13 @@ _SHAPES = {"contexts": "(steps, size)", "rewards": "(steps, arms)", "optimal": "
 
 
 def own_problem(path: Path, seed: int) -> Problem:
-    """The problem in the file, its rows in random order.
+    """The problem in the file, its rows in random order, the columns of contexts as z-scores.
 
     The array `rewards` holds the reward of every arm. Without `optimal`, regret is measured against
     the largest reward of the row, which is right if rewards are not random.
     """
     arrays = read_arrays(path, ("contexts", "rewards"), ("optimal",))
-    contexts = _numbers(path, "contexts", arrays["contexts"], 2).astype(np.float32)
+    contexts = z_scores(_numbers(path, "contexts", arrays["contexts"], 2))
     rewards = _numbers(path, "rewards", arrays["rewards"], 2).astype(np.float32)
     optimal = _numbers(path, "optimal", arrays.get("optimal", rewards.max(1)), 1)
     for key, array in (("rewards", rewards), ("optimal", optimal)):

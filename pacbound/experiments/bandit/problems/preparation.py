@@ -19,13 +19,20 @@ def one_hot(columns: Sequence[NDArray[np.str_]]) -> NDArray[np.float32]:
     )
 
 
-def z_scores(values: NDArray[np.float64]) -> NDArray[np.float32]:
-    """Columns with mean 0 and standard deviation 1; a constant column becomes 0."""
-    centred = values - values.mean(0)
+def z_scores(values: NDArray[np.float64], seen: int | None = None) -> NDArray[np.float32]:
+    """Columns with mean 0 and standard deviation 1; a constant column becomes 0.
+
+    Arguments:
+        values: (rows, columns)
+        seen: The number of rows, the first ones, that means and deviations are measured on;
+            None for all. A column that is constant there keeps its scale.
+    """
+    first = values[:seen]
+    centred = values - first.mean(0)
     # Detected by its range: rounding alone can give a constant column a deviation.
-    constant = values.min(0) == values.max(0)
-    centred[:, constant] = 0
-    scores: NDArray[np.float64] = centred / np.where(constant, 1, values.std(0))
+    constant = first.min(0) == first.max(0)
+    centred[:, constant] = values[:, constant] - first[0, constant]
+    scores: NDArray[np.float64] = centred / np.where(constant, 1, first.std(0))
     return scores.astype(np.float32)
 
 

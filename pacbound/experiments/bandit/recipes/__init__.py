@@ -23,7 +23,7 @@ OWN = "own"  # problem
 CHOSEN = {  # runs differ in these, so they are selected, not set
     "problem": "the argument of bandit, or --problem of table",
     "agent": "--agent",
-    "seed": "--seeds and --first-seed",
+    "seed": "--seeds and --first-seed, or --seed of off-policy",
     "seeds": "--seeds",
     "steps": "--steps",
     "protocol": "--protocol, or the table",
