@@ -46,5 +46,8 @@ def mapped(settings: Settings, inputs: Tensor | NDArray[Any]) -> Tensor:
     if settings.alignment != "none":
         return network_inputs(settings, as_raw(inputs.detach().cpu().numpy()))
     floats = inputs.float() / 255 if inputs.dtype == torch.uint8 else inputs
-    mapped: Tensor = InputMap(inputs.shape[1:], settings.input_scale, settings.smoothing)(floats)
+    input_map = InputMap(
+        inputs.shape[1:], settings.input_scale, settings.smoothing, settings.input_shift
+    )
+    mapped: Tensor = input_map(floats)
     return mapped

@@ -1,4 +1,4 @@
-"""The fixed map before a network: alignment, a smooth prior and an input scale."""
+"""The fixed map before a network: alignment, a shift, a smooth prior and an input scale."""
 
 from __future__ import annotations
 
@@ -38,17 +38,20 @@ def smooth_root(side: Sequence[int], length: float) -> np.ndarray:
 
 
 class InputMap(nn.Module):
-    """The linear part of the map: inputs smoothed along the image, then scaled.
+    """The linear part of the map: inputs shifted, smoothed along the image, then scaled.
 
     Arguments:
         input_shape: The shape of one input.
         scale: The factor of every input.
         smoothing: The kernel's length in pixels; 0 for none.
+        shift: What is subtracted from every input.
     """
 
-    def __init__(self, input_shape: Sequence[int], scale: float, smoothing: float) -> None:
+    def __init__(
+        self, input_shape: Sequence[int], scale: float, smoothing: float, shift: float = 0.0
+    ) -> None:
         super().__init__()
-        self.scale = scale
+        self.scale, self.shift = scale, shift
         self.root: Tensor | None = None
         if smoothing > 0:
             if len(input_shape) < 2:
@@ -59,16 +62,16 @@ class InputMap(nn.Module):
             self.root = torch.from_numpy(smooth_root(input_shape[-2:], smoothing)).float()
 
     def forward(self, inputs: Tensor) -> Tensor:
-        mapped = inputs
+        mapped = inputs - self.shift if self.shift else inputs
         if self.root is not None:
             mapped = (mapped.reshape(-1, len(self.root)) @ self.root).reshape(inputs.shape)
         return mapped * self.scale if self.scale != 1 else mapped
 
 
 def map_inputs(
-    inputs: np.ndarray, scale: float, smoothing: float, alignment: str = "none"
+    inputs: np.ndarray, scale: float, smoothing: float, alignment: str = "none", shift: float = 0.0
 ) -> Tensor:
-    """The network's input tensors: floats, aligned, smoothed along the image, scaled."""
+    """The network's input tensors: floats, aligned, shifted, smoothed along the image, scaled."""
     mapped = torch.from_numpy(align(as_floats(inputs), alignment))
-    linear: Tensor = InputMap(mapped.shape[1:], scale, smoothing)(mapped)
+    linear: Tensor = InputMap(mapped.shape[1:], scale, smoothing, shift)(mapped)
     return linear

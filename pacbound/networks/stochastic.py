@@ -208,6 +208,15 @@ class StochasticNetwork(nn.Module):
                     return f"the posterior of layer {name} is unusable: {flaw}"
         return None
 
+    def scale_parameters(self) -> list[nn.Parameter]:
+        """The logarithms of all posteriors' scales."""
+        return [
+            parameter
+            for layer in self.layers.values()
+            for leaf in layer.posteriors
+            for parameter in layer.posterior_of(leaf).scale_parameters()
+        ]
+
     def parameter_count(self) -> int:
         """d: the number of weights of the plain network."""
         return sum(

@@ -134,6 +134,14 @@ class Posterior(nn.Module, ABC):
     def scales(self) -> list[Tensor]:
         """Every scale of the family. All must be finite and positive."""
 
+    def scale_parameters(self) -> list[nn.Parameter]:
+        """The parameters that are logarithms of scales."""
+        return [
+            parameter
+            for name, parameter in self.named_parameters()
+            if any(part.startswith("log_scale") for part in name.split("."))
+        ]
+
     def flaw(self) -> str | None:
         """Why the current parameters are unusable, or None."""
         for scale in self.scales():

@@ -293,6 +293,11 @@ def _refuse(checkpoint: Checkpoint, data: Dataset, request: Request) -> None:
             "batch normalisation learns statistics of the data outside the posterior, unless they "
             f"are fixed by a learned prior ({by_caller('--prior learned', 'priors.Learned')})"
         )
+    if settings.input_shift:
+        raise SettingError(
+            f"the network was trained on inputs minus {settings.input_shift:g}, which certificates "
+            "cannot say: train it with input_shift=0"
+        )
     if settings.recipe not in RECIPES:
         raise SettingError(
             f"recipe '{settings.recipe}' is not on the certificates' list of recipes; train with "

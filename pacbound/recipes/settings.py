@@ -146,6 +146,8 @@ class Settings:
     start: str = "prior"  # the posterior's mean: the prior's centre, or an initializer
     beta: float = 1.0  # the weight of the KL in the ELBO
     beta_annealing: float = 0.0  # the part of training during which beta grows from 0
+    input_shift: float = 0.0  # what is subtracted from inputs; no certificate describes that
+    scale_rate: float = 1.0  # the rate of the posterior's log-scales, in units of learning_rate
     augmentation: str = "none"
     batch_norm: bool = False
     # a user's own module and table
@@ -192,6 +194,10 @@ class Settings:
         if self.objective == "elbo" and self.prior_fraction:
             raise SettingError(
                 "a learned prior is for bounds: variational inference has its own prior"
+            )
+        if self.objective != "elbo" and self.input_shift:
+            raise SettingError(
+                "setting input_shift is for variational inference: certificates have no such shift"
             )
         if self.origin and self.prior_fraction:
             raise SettingError(
@@ -310,6 +316,8 @@ _RULES: dict[str, tuple[Callable[[Any], bool], str | Callable[[], str]]] = {
     "fixed_variance": (_positive, "a positive number"),
     "start": (lambda value: isinstance(value, str), "prior, or the name of an initializer"),
     "beta": (_between(0, 1e6), "a number of 0 or more"),
+    "input_shift": (_between(-1e3, 1e3), "a number, such as 0.5 for images from 0 to 1"),
+    "scale_rate": (_between(1e-3, 1e3), "a positive number"),
     "beta_annealing": (_between(0, 1), "a part of training, from 0 to 1"),
     "augmentation": (_augmentation, f"one of {', '.join(AUGMENTATIONS)}"),
     "prior_augmentation": (_augmentation, f"one of {', '.join(AUGMENTATIONS)}"),

@@ -81,4 +81,10 @@ def _own_network(settings: Settings, module: nn.Module | None) -> nn.Module:
 
 def network_inputs(settings: Settings, inputs: np.ndarray) -> Tensor:
     """The network's inputs for raw inputs."""
-    return map_inputs(inputs, settings.input_scale, settings.smoothing, settings.alignment)
+    return map_inputs(
+        inputs,
+        settings.input_scale,
+        settings.smoothing,
+        settings.alignment,
+        settings.input_shift,
+    )

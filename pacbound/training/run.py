@@ -127,7 +127,9 @@ class TrainingRun:
         self.modules = torch.nn.ModuleList([self.network, self.prior_variance, self.objective])
         self.phases = phases_of(settings)
         self.epochs = sum(phase.epochs for phase in self.phases)
-        self.factory = optimizer
+        if optimizer is not None and settings.scale_rate != 1:
+            raise SettingError("setting scale_rate is for the default optimiser, not for your own")
+        self.factory, self.shares = optimizer, [1.0]
         self.average = self._new_average(self.phase_at(1)[0])
         self.descent = self._new_descent()
         self.shown_bound: float | None = None
@@ -181,15 +183,26 @@ class TrainingRun:
         return PolyakAverage(self.network, decay)
 
     def _new_descent(self) -> Descent:
-        parameters = list(self.modules.parameters())
         if self.factory is None:
-            optimizer: torch.optim.Optimizer = torch.optim.Adam(parameters, lr=1.0, fused=True)
+            groups, self.shares = self._groups()
+            optimizer: torch.optim.Optimizer = torch.optim.Adam(groups, lr=1.0, fused=True)
             self.base_rates = None
         else:
-            optimizer = self.factory(parameters)
+            optimizer = self.factory(list(self.modules.parameters()))
             self.base_rates = [float(group["lr"]) for group in optimizer.param_groups]
         m, batch = self.data.m, self.settings.batch
         return Descent(optimizer, self.average, m, batch, "training", "learning_rate")
+
+    def _groups(self) -> tuple[list[dict[str, list[Tensor]]], list[float]]:
+        """The parameters by their rate, and each group's share of the learning rate."""
+        parameters: list[Tensor] = list(self.modules.parameters())
+        if self.settings.scale_rate == 1:
+            return [{"params": parameters}], [1.0]
+        scales = {id(parameter) for parameter in self.network.scale_parameters()}
+        groups: list[dict[str, list[Tensor]]] = [{"params": []}, {"params": []}]
+        for parameter in parameters:
+            groups[id(parameter) in scales]["params"].append(parameter)
+        return groups, [1.0, self.settings.scale_rate]
 
     def epoch(self, epoch: int, on_step: Callable[[Step], None]) -> dict[str, Any]:
         """One pass over the data; return the figures of its record."""
@@ -208,7 +221,8 @@ class TrainingRun:
 
         def rates(done: float) -> list[float]:
             factor = phase.share * SCHEDULES[phase.schedule]((before + done) / phase.epochs)
-            return [rate * factor for rate in self.base_rates or [phase.learning_rate]]
+            own = [share * phase.learning_rate for share in self.shares]
+            return [rate * factor for rate in self.base_rates or own]
 
         def shown(step: int, objective: float, totals: Totals) -> None:
             at = phase.name, epoch, self.epochs, step, self.descent.steps
