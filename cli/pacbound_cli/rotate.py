@@ -106,8 +106,11 @@ def rotate(
     if not -3600 <= first < last <= 3600:
         raise click.BadParameter(f"{first:g} to {last:g} is not a range", param_hint="--to")
     ensure_drawable(output)
+    ensure_writable(output, *checkpoints, data_name)
     if numbers is not None:
-        ensure_writable(numbers)
+        ensure_writable(numbers, *checkpoints, data_name)
+        if numbers.resolve() == output.resolve():
+            raise click.BadParameter(f"{numbers} is the figure", param_hint="--json")
 
     import numpy as np
     import torch

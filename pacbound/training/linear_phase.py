@@ -14,13 +14,18 @@ from pacbound.training.checkpoints import Checkpoint, stored
 from pacbound.training.ranks import ALONE
 from pacbound.training.run import TrainingRun
 
-__all__ = ["after_linear_phase", "linear_settings"]
+__all__ = ["after_linear_phase", "alike", "linear_settings"]
 
 
 def linear_settings(settings: Settings) -> Settings | None:
-    """The settings whose whole training is the linear phase of these; None without such a phase."""
+    """The settings whose whole training is the linear phase of these; None without such a phase.
+
+    None too if the weight of the KL grows during training: it grows over all phases together.
+    """
     first = posterior_kind(settings.posterior).starts_as
     if not first or not settings.linear_epochs or settings.earlier_epochs:
+        return None
+    if settings.beta_annealing:
         return None
     return replace(settings, posterior=first, epochs=settings.linear_epochs, linear_epochs=0)
 
@@ -34,7 +39,7 @@ def after_linear_phase(settings: Settings, data: Dataset, linear: Checkpoint) ->
         linear: The finished training with `linear_settings`.
     """
     first = linear_settings(settings)
-    if first is None or linear.training is not None or not _alike(linear.settings, first):
+    if first is None or linear.training is not None or not alike(linear.settings, first):
         raise SettingError("the checkpoint is not that of the linear phase of these settings")
     split, prior = split_of(settings, data), linear.stored_prior
     run = TrainingRun(settings, data, split, prior, None, ALONE, CPU, None)
@@ -47,7 +52,7 @@ def after_linear_phase(settings: Settings, data: Dataset, linear: Checkpoint) ->
     return run.checkpoint(settings.warm_start_epochs + settings.linear_epochs)
 
 
-def _alike(one: Settings, other: Settings) -> bool:
+def alike(one: Settings, other: Settings) -> bool:
     """Whether two settings are the same but for flows, which a linear training does not use."""
     unused = ("flow", "flow_hidden", "flow_steps", "flow_learning_rate", "kl_samples")
     mappings = [settings.everything() for settings in (one, other)]

@@ -158,7 +158,8 @@ def objective_named(name: str, m: int, delta: float) -> Objective:
 def objective_of(settings: Settings, m: int, classes: int) -> Objective:
     """The objective of a training run: a bound, or the negative ELBO."""
     if settings.objective == "elbo":
-        epochs = settings.linear_epochs + settings.epochs
+        # A continued run has the whole weight: it grew in the earlier epochs.
+        epochs = 0 if settings.earlier_epochs else settings.linear_epochs + settings.epochs
         steps = round(settings.beta_annealing * epochs * math.ceil(m / settings.batch))
         return Elbo(m, settings.delta, classes, settings.beta, steps)
     return objective_named(settings.objective, m, settings.delta)

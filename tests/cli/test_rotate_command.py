@@ -75,6 +75,8 @@ def test_bad_input(trained: Path, tmp_path: Path) -> None:
     refused(run(*base, "--steps", 1), "--steps")
     refused(run(*base[:-1], tmp_path / "a.txt"), ".svg, .png or .pdf")
     refused(run(*base, "--json", tmp_path), "it is a folder")
+    refused(run(*base, "--json", trained), "the command reads it")
+    refused(run(*base, "--digits", "1", "--json", output), "is the figure")
     refused(run("rotate", trained, tmp_path / "none.pt", "-o", output), "No such file")
     vectors = tmp_path / "vectors.npz"
     np.savez(vectors, x=np.zeros((9, 16), dtype=np.float32), y=np.arange(9) % 3)

@@ -295,3 +295,5 @@ def test_a_trained_prior_variance_is_not_in_the_checkpoint_of_the_linear_phase(
 def test_only_some_settings_have_a_linear_phase(tiny_settings: Settings) -> None:
     assert linear_settings(tiny_settings) is None
     assert linear_settings(change(tiny_settings, **(FLOWS | {"linear_epochs": 0}))) is None
+    # The weight of the KL would grow over both phases, not over the linear one.
+    assert linear_settings(change(tiny_settings, beta_annealing=0.5, **FLOWS)) is None

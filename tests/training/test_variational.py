@@ -13,7 +13,9 @@ from torch import nn
 from torch.distributions import Independent, Normal, kl_divergence
 from torch.nn import functional
 
+from pacbound.api.plain_network import mapped
 from pacbound.data import Dataset
+from pacbound.devices import CPU
 from pacbound.errors import PacboundError
 from pacbound.files import file_digest
 from pacbound.networks.initializers import prior_center
@@ -22,14 +24,18 @@ from pacbound.networks.stochastic import StochasticNetwork
 from pacbound.networks.vgg import vgg
 from pacbound.posteriors import posterior_named
 from pacbound.predict import Predictor
-from pacbound.predictors.issuing import Request, certify
+from pacbound.predictors.issuing import Request, certify, issue
+from pacbound.priors.split import split_of
 from pacbound.recipes import Settings, recipe
 from pacbound.seeds import Noise, TrainingNoise, derive
 from pacbound.training.checkpoints import Checkpoint
 from pacbound.training.log import EpochRecord, TrainingLog, log_path
 from pacbound.training.loop import train
+from pacbound.training.networks import network_inputs
 from pacbound.training.objectives import Elbo, objective_of
 from pacbound.training.prior_variance import PriorVariance
+from pacbound.training.ranks import ALONE
+from pacbound.training.run import TrainingRun
 from pacbound.training.schedules import SCHEDULES
 
 change = dataclasses.replace
@@ -293,6 +299,69 @@ def test_annealing_is_a_part_of_training_however_long_it_is(
     objective = objective_of(settings, m=950, classes=3)
     assert isinstance(objective, Elbo)
     assert objective.annealing == epochs * 10 / 4
+
+
+def test_a_continued_run_keeps_the_whole_weight(
+    variational: Settings, tiny_data: Dataset, tmp_path: Path
+) -> None:
+    weights: list[float | None] = []
+
+    def note(record: EpochRecord) -> None:
+        weights.append(record.beta)
+
+    path = tmp_path / "run.pt"
+    settings = change(variational, epochs=4, beta=0.5, warm_start_epochs=0)
+    train(settings, tiny_data, path, on_epoch=note)
+    assert weights[0] is not None and weights[0] < 0.5 and weights[-1] == 0.5
+    train(change(settings, epochs=6), tiny_data, path, resume=True, on_epoch=note)
+    assert weights[4:] == [0.5, 0.5]
+
+
+def test_log_scales_have_a_rate_of_their_own(variational: Settings, tiny_data: Dataset) -> None:
+    """Adam's first step is the rate itself, in the direction of the gradient's sign."""
+    moved = {}
+    for rate in (1.0, 3.0):
+        settings = change(
+            variational,
+            posterior="k-linear",
+            epochs=1,
+            batch=tiny_data.m,
+            warm_start_epochs=0,
+            beta_annealing=0.0,
+            schedule="constant",
+            learning_rate=0.01,
+            scale_rate=rate,
+        )
+        split = split_of(settings, tiny_data)
+        run = TrainingRun(settings, tiny_data, split, None, None, ALONE, CPU, None)
+        before = {name: value.clone() for name, value in run.network.named_parameters()}
+        run.epoch(1, lambda step: None)
+        for name, value in run.network.named_parameters():
+            moved[name, rate] = (value - before[name]).abs().max().item()
+    scales = [name for name, rate in moved if name.endswith("log_scale") and rate == 1]
+    assert scales
+    for name, rate in moved:
+        expected = 0.03 if rate == 3 and name in scales else 0.01
+        if moved[name, rate]:  # the upper triangles stay
+            assert moved[name, rate] == pytest.approx(expected, rel=1e-3)
+
+
+def test_inputs_are_shifted_before_they_are_scaled(variational: Settings) -> None:
+    settings = change(variational, input_shift=0.5, input_scale=4.0, smoothing=0.0)
+    raw = np.array([[0, 51, 255]], np.uint8)
+    seen = network_inputs(settings, raw)
+    torch.testing.assert_close(seen, torch.tensor([[-2.0, -1.2, 2.0]]))
+    torch.testing.assert_close(mapped(settings, torch.from_numpy(raw)), seen)
+    with pytest.raises(PacboundError, match="certificates have no such shift"):
+        change(settings, objective="quadratic", prior_variance="profiled")
+
+
+def test_no_certificate_is_issued_for_shifted_inputs(
+    variational: Settings, tiny_data: Dataset
+) -> None:
+    trained = train(change(variational, input_shift=0.5, epochs=1), tiny_data)
+    with pytest.raises(PacboundError, match="input_shift=0"):
+        issue(trained, tiny_data, Request(delta=0.05))
 
 
 def test_one_cycle_rises_then_falls() -> None:

@@ -87,6 +87,10 @@ class BanditCell:
         """The problem."""
         return self.problem
 
+    def continues(self, other: Any) -> bool:
+        """Every cell is on its own."""
+        return False
+
     def fetch(self, progress: FetchProgress) -> None:
         """Fetch the files of a problem. If they may have errors, prepare the problem too."""
         if self.problem in problem_names() and self.steps is None:

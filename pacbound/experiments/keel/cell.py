@@ -92,6 +92,10 @@ class KeelCell:
         """The name of the data set."""
         return f"keel-{self.table}"
 
+    def continues(self, other: Any) -> bool:
+        """Every cell is on its own."""
+        return False
+
     def fetch(self, progress: FetchProgress) -> None:
         """Load the table once. One download brings all of them."""
         from pacbound.data import load

@@ -74,6 +74,9 @@ class Cell(Protocol):
     def scratch(self) -> Sequence[str]:
         """The names of files that are not needed once the result exists."""
 
+    def continues(self, other: Any) -> bool:
+        """Whether it begins with the result of another cell, and should wait for that."""
+
     def fetch(self, progress: FetchProgress) -> None:
         """Ensure that the data exist and fit; once, before any child process starts."""
 

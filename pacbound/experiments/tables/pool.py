@@ -160,12 +160,24 @@ class Pool:
         self.waiting += freed
 
     def _start(self, watcher: Watcher) -> None:
-        while self.waiting and len(self.running) < self.workers:
-            cell = self.waiting.pop(0)
+        while len(self.running) < self.workers:
+            cell = self._next()
+            if cell is None:
+                return
+            self.waiting.remove(cell)
             try:
                 self._start_one(cell, watcher)
             except (PacboundError, OSError) as error:  # usually a full disk
                 self._fail(cell, str(error), watcher)
+
+    def _next(self) -> Cell | None:
+        """The first waiting cell that does not begin with what another one is still to make."""
+        running = [one.cell for one in self.running.values()]
+        for cell in self.waiting:
+            pending = (*running, *self.away, *self.waiting)
+            if not any(cell.continues(other) for other in pending):
+                return cell
+        return None
 
     def _start_one(self, cell: Cell, watcher: Watcher) -> None:
         place = self.place(cell)

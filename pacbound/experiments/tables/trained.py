@@ -97,6 +97,13 @@ class TrainedCell(ABC):
 
         load(self.settings.data, progress)
 
+    def continues(self, other: Any) -> bool:
+        """A posterior that starts as another one waits for the training of that."""
+        from pacbound.training.linear_phase import alike, linear_settings
+
+        first = linear_settings(self.settings)
+        return first is not None and isinstance(other, TrainedCell) and alike(first, other.settings)
+
     def work(self) -> Mapping[str, float]:
         """The epochs of every phase of training, and the last stage as one unit."""
         epochs = {

@@ -23,6 +23,7 @@ __all__ = ["EVALUATION", "ViCell"]
 
 EVALUATION = "evaluation.json"
 PREDICTIONS = "predictions.npz"
+PARTS = "predictions"  # the folder of those that an unfinished evaluation has made
 EVALUATING = "evaluating"
 CURVE = ("epoch", "seconds", "risk", "kl", "objective")  # of the training log; risk is the error
 
@@ -59,6 +60,7 @@ class ViCell(TrainedCell):
 
     def conclude(self, folder: Path, data: Dataset, threads: int, report: Report) -> None:
         """Predict the test examples and write all metrics."""
+        from pacbound.experiments.vi.kept import Kept
         from pacbound.experiments.vi.probing import probe, save_probes
         from pacbound.experiments.vi.uncertainty import uncertainty
         from pacbound.predict import Predictor, evaluate, examples_of
@@ -70,8 +72,12 @@ class ViCell(TrainedCell):
         path = folder / CHECKPOINT
         examples = examples_of(data)
         predictor = Predictor.of(path, data)
-        prediction = predictor.predict(examples.inputs, self.samples, on_chunk)
-        probes = probe(predictor, data, on_chunk)
+        digest = file_digest(path)
+        kept = Kept(folder / PARTS, f"{digest} {self.samples}")
+        prediction = kept(
+            "test", lambda: predictor.predict(examples.inputs, self.samples, on_chunk)
+        )
+        probes = probe(predictor, data, self.samples, kept, on_chunk)
         save_probes(folder / PREDICTIONS, prediction, examples, probes)
         records = TrainingLog(folder / LOG).records()
         last = records[-1]
@@ -79,7 +85,7 @@ class ViCell(TrainedCell):
             "evaluation": evaluate(prediction, examples).to_mapping(),
             "uncertainty": uncertainty(prediction, examples, probes),
             "settings": self.settings.to_mapping(),
-            "checkpoint_sha256": file_digest(path),
+            "checkpoint_sha256": digest,
             "training": {
                 "epochs": last.epoch,
                 "seconds": last.seconds,
@@ -91,6 +97,7 @@ class ViCell(TrainedCell):
         }
         text = json.dumps(record, indent=1, ensure_ascii=False)
         write_whole(folder / EVALUATION, lambda stream: stream.write(text.encode()))
+        kept.discard()
 
     def probe_last(self, some: Dataset, path: Path, threads: int) -> float:
         """The duration of all predictions in seconds, from two networks and a few examples."""

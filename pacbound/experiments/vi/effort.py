@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pacbound.data import Dataset
 from pacbound.experiments.vi.corruption import CORRUPTIONS, STRENGTHS
-from pacbound.experiments.vi.probing import FEW, SAMPLES, other_examples
+from pacbound.experiments.vi.probing import FEW, other_examples
 from pacbound.predict.examples import examples_of
 
 __all__ = ["predictions"]
@@ -17,6 +17,6 @@ def predictions(data: Dataset, samples: int) -> list[tuple[int, int]]:
     corrupted = len(CORRUPTIONS) * len(STRENGTHS) if len(data.input_shape) > 1 else 0
     return [
         (test, samples),
-        *([(len(other.labels), SAMPLES)] if other else []),
-        *[(min(test, FEW), SAMPLES)] * corrupted,
+        *([(len(other.labels), samples)] if other else []),
+        *[(min(test, FEW), samples)] * corrupted,
     ]

@@ -54,9 +54,14 @@ def uncertainty_table(folder: Path) -> str:
         )
         rows.append(
             f"| {network}, {posterior} | {100 * half:.2f} "
-            f"| {found['other']['auroc_total']:.4f} | {error:.2f} | {gap:.2f} |"
+            f"| {_auroc(found)} | {error:.2f} | {gap:.2f} |"
         )
     return "\n".join(rows)
+
+
+def _auroc(found: dict[str, Any]) -> str:
+    """For a user's own data there are no other ones to tell apart."""
+    return f"{found['other']['auroc_total']:.4f}" if "other" in found else "–"
 
 
 def uncertainty_figures(folder: Path, target: Path) -> list[Path]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from pacbound.data import Dataset, load
 from pacbound.experiments.vi.corruption import CORRUPTIONS, STRENGTHS, corrupted
+from pacbound.experiments.vi.kept import Kept
 from pacbound.predict.archive import save_predictions
 from pacbound.predict.examples import Examples, examples_of
 from pacbound.predict.predictor import Prediction, Predictor
@@ -16,8 +17,8 @@ from pacbound.predictors.chunks import Report, silent
 
 __all__ = ["Probes", "other_examples", "probe", "save_probes"]
 
-FEW = 2000  # corrupted test examples, and out-of-distribution examples
-SAMPLES = 10  # the number of networks averaged for these
+FEW = 1000  # corrupted test examples
+OTHERS = 2000  # out-of-distribution examples
 
 
 def other_examples(data: Dataset) -> Examples | None:
@@ -30,9 +31,9 @@ def other_examples(data: Dataset) -> Examples | None:
         return None
     if data.name == "cifar-5":
         whole = examples_of(load("cifar-10"))
-        there = whole.labels >= data.classes
-        return Examples(whole.inputs[there][:FEW], whole.labels[there][:FEW], "cifar-10", "test")
-    clothes = examples_of(load("fashion-mnist"), limit=FEW)
+        there = np.flatnonzero(whole.labels >= data.classes)[:OTHERS]
+        return Examples(whole.inputs[there], whole.labels[there], "cifar-10", "test")
+    clothes = examples_of(load("fashion-mnist"), limit=OTHERS)
     if len(data.input_shape) == 2:
         return clothes
     framed = np.pad(clothes.inputs, ((0, 0), (2, 2), (2, 2)))
@@ -49,17 +50,29 @@ class Probes:
     few: Examples  # the test examples that were corrupted
 
 
-def probe(predictor: Predictor, data: Dataset, report: Report = silent) -> Probes:
-    """Predict other data, and some of the test examples with every corruption."""
+def probe(
+    predictor: Predictor, data: Dataset, samples: int, kept: Kept, report: Report = silent
+) -> Probes:
+    """Predict other data, and some of the test examples with every corruption.
+
+    As many networks are averaged as for the test examples: fewer would have less entropy, and so
+    would not compare.
+    """
     few = examples_of(data, limit=FEW)
     examples = other_examples(data)
-    other = (predictor.predict(examples.inputs, SAMPLES), examples) if examples else None
+    other = None
+    if examples:
+        inputs = examples.inputs
+        other = kept("other", lambda: predictor.predict(inputs, samples)), examples
     kinds = CORRUPTIONS if len(data.input_shape) > 1 else ()
     asked = [(kind, strength) for kind in kinds for strength in STRENGTHS]
     found = {}
     for done, (kind, strength) in enumerate(asked, 1):
-        worse = corrupted(few.inputs, kind, strength)
-        found[kind, strength] = predictor.predict(worse, SAMPLES)
+
+        def predicted(kind: str = kind, strength: int = strength) -> Prediction:
+            return predictor.predict(corrupted(few.inputs, kind, strength), samples)
+
+        found[kind, strength] = kept(f"{kind}-{strength}", predicted)
         report("predicting corrupted images", done, len(asked))
     return Probes(other, found, few)
 

@@ -31,7 +31,7 @@ def row(cell: ViCell, folder: Path) -> Row:
     published = paper.VI_ERRORS[cell.network].get(cell.posterior)
     lower = None
     if published is not None and figures["error"] is not None:
-        lower = round(100 * figures["error"], 2) < published
+        lower = round(100 * figures["error"], 2) <= published
     return {
         "name": cell.name,
         "network": cell.network,

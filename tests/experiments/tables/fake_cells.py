@@ -20,6 +20,7 @@ class FakeCell:
     name: str
     action: str = "work"
     seconds: float = 0.0
+    after: str = ""  # the name of a cell that it continues
 
     kind = "fake"
     data = ""
@@ -31,6 +32,9 @@ class FakeCell:
 
     def fetch(self, progress: object) -> None:
         pass
+
+    def continues(self, other: object) -> bool:
+        return isinstance(other, FakeCell) and other.name == self.after
 
     def work(self) -> Mapping[str, float]:
         return {"working": 2.0, "checking": 1.0}

@@ -90,6 +90,16 @@ def test_side_by_side(tmp_path: Path) -> None:
     assert max(a_begins, b_begins) < min(a_ends, b_ends)
 
 
+def test_a_cell_waits_for_the_one_that_it_continues(tmp_path: Path) -> None:
+    cells = [FakeCell("later", after="first"), FakeCell("first", seconds=0.2), FakeCell("other")]
+    _, notes = run(cells, tmp_path, workers=2)
+    assert notes.lines.index("later started") > notes.lines.index("first done")
+    # one that fails is not waited for
+    lost = [FakeCell("b", after="a"), FakeCell("a", "refuse")]
+    pool, _ = run(lost, tmp_path, workers=2)
+    assert [cell.name for cell in pool.finished] == ["b"]
+
+
 def test_a_failure_does_not_stop_the_others(tmp_path: Path) -> None:
     bad = [FakeCell("a", "refuse"), FakeCell("b", "break"), FakeCell("c", "vanish")]
     pool, _ = run([*bad, FakeCell("d")], tmp_path, workers=2)
