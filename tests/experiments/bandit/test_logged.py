@@ -378,6 +378,23 @@ def test_units_of_contexts_do_not_matter() -> None:
         assert agent["estimates"]["replay"]["value"]["estimate"] > 0.65
 
 
+def test_no_evaluated_row_scales_the_contexts(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[np.ndarray] = []
+
+    class Noting(Knowing):
+        def observe(self, contexts: np.ndarray, arms: np.ndarray, rewards: np.ndarray) -> None:
+            seen.append(contexts)
+
+    monkeypatch.setitem(AGENTS, "noting", Noting)
+    log = uniform_log(400)
+    other = replace(log, contexts=log.contexts.copy())
+    other.contexts[30] = 1000.0  # within the first tenth, after the training rows
+    for one in (log, other):
+        plan = Plan(train_share=0.05, estimators=("ips",))
+        evaluate(one, {"noting": AgentSettings()}, plan)
+    np.testing.assert_array_equal(*seen)
+
+
 def test_estimators_that_need_the_smallest_propensity_say_so() -> None:
     log = uniform_log(100)
     propensities = np.where(log.actions == 1, 0.6, 0.4)

@@ -149,7 +149,7 @@ class _Judge:
     def __init__(self, log: Log, plan: Plan, least: float | None, delta: float) -> None:
         self.plan, self.least, self.delta = plan, least, delta
         self.first = int(plan.train_share * len(log))
-        self.scaling = max(1, len(log) // SCALING)
+        self.scaling = max(1, min(self.first, len(log) // SCALING))  # no row that is evaluated
         if not 0 < self.first < len(log):
             raise DataError(f"{log.name} has {len(log)} rows: too few to train and to evaluate on")
         with np.errstate(over="ignore"):
