@@ -61,16 +61,18 @@ class Predictor:
         module: nn.Module | None = None,
         device: torch.device = torch.device("cpu"),  # noqa: B008 - it is immutable
         for_rows: bool = False,
+        finished: bool = True,
     ) -> Predictor:
-        """The posterior of a finished checkpoint, for a data set of the right shape.
+        """The posterior of a checkpoint, for a data set of the right shape.
 
         Networks are drawn on the CPU, so they are the same for every device.
 
         Arguments:
             for_rows: Draw the networks from the checkpoint alone, so that the prediction for a row
                 does not depend on the rows beside it.
+            finished: Refuse a checkpoint whose training goes on.
         """
-        checkpoint = load_finished(path)
+        checkpoint = load_finished(path) if finished else Checkpoint.load(path)
         problem = posterior_of(checkpoint, data, allow_other_data=True, module=module)
         plain = problem.plain.eval()
         # These are not drawn: the statistics of batch normalisation.

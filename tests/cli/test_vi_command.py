@@ -148,6 +148,8 @@ def test_the_table_runs_once_and_stands_beside_the_paper(
     published = json.loads((tmp_path / "out" / "lenet-5-diag.json").read_text())
     assert published["evaluation"]["error"] == rows["diag"]["error"]
     assert published["evaluation"]["samples"] == 3
+    assert [0 <= point["test_error"] <= 1 for point in published["curve"]] == [True, True]
+    assert rows["diag"]["extrapolated_error"] is None  # two epochs have no last third
     # The evaluation is what `predict` says of the checkpoint.
     (checkpoint,) = folder.glob("lenet-5-diag-*/checkpoint.pt")
     predicted = json.loads(run("predict", checkpoint, "--samples", "3", "--json").stdout)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from pacbound.data import catalogue
 from pacbound.errors import PacboundError
 from pacbound.experiments.tables.cell import Measured, Progress, Report, Verdict
-from pacbound.experiments.tables.prior_log import PriorLog
+from pacbound.experiments.tables.epoch_log import EpochLog
 from pacbound.files import file_digest, write_whole
 from pacbound.recipes import Settings
 from pacbound.training.log import EpochRecord, TrainingLog
@@ -62,6 +62,11 @@ class TrainedCell(ABC):
     @abstractmethod
     def figures(self, step: Step) -> str:
         """The figures to show for a training step."""
+
+    def after_epoch(  # noqa: B027 - most cells do nothing
+        self, folder: Path, data: Dataset, epoch: int
+    ) -> None:
+        """Called in the child process after every epoch, with its checkpoint in the folder."""
 
     @abstractmethod
     def conclude(self, folder: Path, data: Dataset, threads: int, report: Report) -> None:
@@ -151,8 +156,11 @@ class TrainedCell(ABC):
             text = f"epoch {step.epoch}/{step.epochs}  {self.figures(step)}"
             report(Progress(stage, before + step.step / step.steps, text))
 
+        def on_epoch(record: EpochRecord) -> None:
+            self.after_epoch(folder, data, record.epoch)
+
         net = StochasticModule(self.settings)
-        callbacks = [Callback(on_step=on_step)]
+        callbacks = [Callback(on_step, on_epoch)]
         net.fit(data, checkpoint=path, resume=resume, callbacks=callbacks, progress=False)
         report(Progress(self.last_stage, 0.0))
         self.conclude(folder, data, threads, report)
@@ -215,7 +223,7 @@ class TrainedCell(ABC):
 
     def _prior_steps(self, folder: Path, report: Report) -> Callable[[Step], None]:
         """Reports the steps of a learned prior, and logs its epochs."""
-        log, start = PriorLog(folder / PRIOR_LOG), time.monotonic()
+        log, start = EpochLog(folder / PRIOR_LOG, "seconds"), time.monotonic()
 
         def on_step(step: Step) -> None:
             nonlocal start
@@ -225,7 +233,7 @@ class TrainedCell(ABC):
             report(Progress(PRIOR, done, text))
             if step.step == step.steps and not choosing:
                 now = time.monotonic()
-                log.append(step.epoch, now - start)
+                log.append(step.epoch, round(now - start, 3))
                 start = now
 
         return on_step
@@ -242,7 +250,7 @@ class TrainedCell(ABC):
         """The progress according to the training log."""
         records, work = TrainingLog(folder / LOG).records(), self.work()
         if not records:
-            learned = PriorLog(folder / PRIOR_LOG).epochs()
+            learned = EpochLog(folder / PRIOR_LOG, "seconds").epochs()
             if PRIOR not in work or not learned:
                 return None
             epoch = max(learned)
@@ -257,7 +265,7 @@ class TrainedCell(ABC):
     def measured(self, folder: Path) -> list[Measured]:
         """The paces of the last epochs in each stage of training."""
         found = []
-        learned = list(PriorLog(folder / PRIOR_LOG).epochs().values())[-RECENT:]
+        learned = list(EpochLog(folder / PRIOR_LOG, "seconds").epochs().values())[-RECENT:]
         if learned:
             when = modified(folder / PRIOR_LOG)
             found.append(Measured(PRIOR, len(learned), sum(learned), when))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from pacbound.errors import PacboundError, ResultError
 from pacbound.experiments.tables.cell import Measured, Progress, Report, Verdict
+from pacbound.experiments.tables.epoch_log import EpochLog
 from pacbound.experiments.tables.trained import CHECKPOINT, LOG, TrainedCell, modified
 from pacbound.files import file_digest, write_whole
 from pacbound.memory import peak_memory
@@ -23,6 +24,7 @@ __all__ = ["EVALUATION", "ViCell"]
 
 EVALUATION = "evaluation.json"
 PREDICTIONS = "predictions.npz"
+WATCHED = "test.log.jsonl"
 PARTS = "predictions"  # the folder of those that an unfinished evaluation has made
 EVALUATING = "evaluating"
 CURVE = ("epoch", "seconds", "risk", "kl", "objective")  # of the training log; risk is the error
@@ -58,6 +60,15 @@ class ViCell(TrainedCell):
         """Training error, KL and the negative ELBO."""
         return f"error {step.risk:.2%}  KL {step.kl:.0f}  −ELBO {step.objective:.3f}"
 
+    def after_epoch(self, folder: Path, data: Dataset, epoch: int) -> None:
+        """Note the error on some test examples; nothing in the training depends on it."""
+        from pacbound.experiments.vi.learning import watched_error
+
+        self._watched(folder).append(epoch, watched_error(folder / CHECKPOINT, data))
+
+    def _watched(self, folder: Path) -> EpochLog:
+        return EpochLog(folder / WATCHED, "error")
+
     def conclude(self, folder: Path, data: Dataset, threads: int, report: Report) -> None:
         """Predict the test examples and write all metrics."""
         from pacbound.experiments.vi.kept import Kept
@@ -79,7 +90,7 @@ class ViCell(TrainedCell):
         )
         probes = probe(predictor, data, self.samples, kept, on_chunk)
         save_probes(folder / PREDICTIONS, prediction, examples, probes)
-        records = TrainingLog(folder / LOG).records()
+        records, watched = TrainingLog(folder / LOG).records(), self._watched(folder).epochs()
         last = records[-1]
         record = {
             "evaluation": evaluate(prediction, examples).to_mapping(),
@@ -92,7 +103,11 @@ class ViCell(TrainedCell):
                 "kl": last.kl,
                 "peak_memory": peak_memory(),
             },
-            "curve": [{name: getattr(record, name) for name in CURVE} for record in records],
+            "curve": [
+                {name: getattr(record, name) for name in CURVE}
+                | {"test_error": watched.get(record.epoch)}
+                for record in records
+            ],
             "seconds": time.monotonic() - start,
         }
         text = json.dumps(record, indent=1, ensure_ascii=False)

@@ -63,7 +63,12 @@ def _name(panels: Sequence[Axes], title: str) -> None:
         ylabel="error, per cent",
         xticks=STRENGTHS,
     )
-    learning.set(title="training", xlabel="epoch", ylabel="training error, per cent", yscale="log")
+    learning.set(
+        title="training (lines) and test error (dotted)",
+        xlabel="epoch",
+        ylabel="error, per cent",
+        yscale="log",
+    )
     learning.yaxis.set_major_formatter("{x:g}")
     learning.yaxis.set_minor_formatter("{x:g}")
 
@@ -102,4 +107,11 @@ def _learning(panel: Axes, record: Mapping[str, Any], style: Mapping[str, Any]) 
     points = [point for point in record["curve"] if point["risk"] > 0]
     panel.plot(
         [point["epoch"] for point in points], [100 * point["risk"] for point in points], **style
+    )
+    watched = [point for point in points if point.get("test_error")]
+    panel.plot(
+        [point["epoch"] for point in watched],
+        [100 * point["test_error"] for point in watched],
+        linestyle=":",
+        color=style["color"],
     )

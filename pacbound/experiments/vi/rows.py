@@ -11,6 +11,7 @@ from pacbound.experiments.tables.place import Place
 from pacbound.experiments.tables.view import number, render_cells, words
 from pacbound.experiments.vi import paper
 from pacbound.experiments.vi.cell import EVALUATION, ViCell
+from pacbound.experiments.vi.learning import extrapolated
 
 __all__ = ["render", "row"]
 
@@ -21,11 +22,13 @@ def row(cell: ViCell, folder: Path) -> Row:
     """Errors as fractions; None for missing values."""
     verdict = cell.finished(folder)
     figures: Row = dict.fromkeys((*FIGURES, "examples", "kl", "epochs", "seconds"))
+    later = None
     if verdict.finished:
         word, detail = "done", ""
         record = cell.record(folder)
         figures = {name: record["evaluation"][name] for name in (*FIGURES, "examples")}
         figures |= {name: record["training"][name] for name in ("kl", "epochs", "seconds")}
+        later = extrapolated(record)
     else:
         word, detail = Place(folder).state(cell, verdict.flaw)
     published = paper.VI_ERRORS[cell.network].get(cell.posterior)
@@ -41,6 +44,7 @@ def row(cell: ViCell, folder: Path) -> Row:
         **figures,
         "paper_error": None if published is None else round(published / 100, 6),
         "lower": lower,
+        "extrapolated_error": later,
         "result": str(folder / EVALUATION) if verdict.finished else None,
     }
 
@@ -55,9 +59,11 @@ def render(title: str, rows: Sequence[Row]) -> Any:
         number("ECE", "expected_calibration_error", "{:.2f}", 100),
         number("error", "error", "{:.2f}", 100, style="bold"),
         number("paper", "paper_error", "{:.2f}", 100),
+        number("at 210", "extrapolated_error", "{:.2f}", 100),
     )
     legend = (
         "Test error and expected calibration error in per cent, negative log-likelihood in nats. "
-        "The paper trains 210 epochs; its figures for point are from other papers."
+        "The paper trains 210 epochs; its figures for point are from other papers. At 210: the "
+        "error that the last third of the learning curve extrapolates to, a guess on the low side."
     )
     return render_cells(title, columns, rows, legend)

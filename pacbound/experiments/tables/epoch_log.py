@@ -1,4 +1,4 @@
-"""The epochs of a learned prior in a cell's folder: its progress and pace, read without torch."""
+"""A figure of every epoch in a cell's folder, read without torch."""
 
 from __future__ import annotations
 
@@ -7,18 +7,22 @@ from pathlib import Path
 
 from pacbound.errors import FileError
 
-__all__ = ["PriorLog"]
+__all__ = ["EpochLog"]
 
 
-class PriorLog:
-    """One line per finished epoch of the prior, with its seconds."""
+class EpochLog:
+    """One line per finished epoch, with one figure.
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    Arguments:
+        figure: The name of the figure, such as "seconds".
+    """
 
-    def append(self, epoch: int, seconds: float) -> None:
+    def __init__(self, path: Path, figure: str) -> None:
+        self.path, self.figure = path, figure
+
+    def append(self, epoch: int, value: float) -> None:
         """Add an epoch. An epoch that is run again after a kill is added again."""
-        line = json.dumps({"epoch": epoch, "seconds": round(seconds, 3)})
+        line = json.dumps({"epoch": epoch, self.figure: value})
         try:
             with self.path.open("a", encoding="utf-8") as stream:
                 stream.write(line + "\n")
@@ -26,7 +30,7 @@ class PriorLog:
             raise FileError(f"cannot write {self.path}: {error.strerror or error}") from error
 
     def epochs(self) -> dict[int, float]:
-        """The seconds of every epoch so far, by its number."""
+        """The figure of every epoch so far, by its number."""
         found: dict[int, float] = {}
         try:
             lines = self.path.read_text(encoding="utf-8").splitlines()
@@ -35,7 +39,7 @@ class PriorLog:
         for line in lines:
             try:
                 record = json.loads(line)
-                found[int(record["epoch"])] = float(record["seconds"])
+                found[int(record["epoch"])] = float(record[self.figure])
             except (ValueError, KeyError, TypeError):
-                break  # a line truncated by a kill
+                continue  # a line truncated by a kill
         return found
