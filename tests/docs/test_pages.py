@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -15,7 +14,7 @@ from pathlib import Path
 import click
 import pytest
 import yaml
-from playwright.sync_api import sync_playwright
+from chromium import PATIENCE, chromium, installed
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -24,8 +23,6 @@ from page_examples import PAGES, ROOT, blocks
 from pacbound_cli import cli
 
 ROOT_PAGES = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"]
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-PATIENCE = 300_000  # milliseconds: a busy machine is not a fault
 LOADED = {"script": "src", "img": "src", "link": "href", "iframe": "src", "source": "src"}
 
 
@@ -110,11 +107,9 @@ WIDE = {  # pages with tables that scroll in their box on a phone; the set may o
 
 
 def tables_fit_a_phone(built: Path) -> None:
-    path = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if path is None:
+    if not installed():
         return  # tests/report say what is missing
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, timeout=PATIENCE)
+    with chromium() as browser:
         page = browser.new_page(viewport={"width": 390, "height": 800})
         page.set_default_timeout(PATIENCE)
         wide = set()
@@ -126,7 +121,6 @@ def tables_fit_a_phone(built: Path) -> None:
                 ".some((x) => x.scrollWidth > x.parentElement.clientWidth + 1)"
             ):
                 wide.add(file.stem)
-        browser.close()
     assert wide <= WIDE, wide - WIDE
 
 

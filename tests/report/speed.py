@@ -8,9 +8,8 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
-__all__ = ["PATIENCE", "once_within"]
+__all__ = ["once_within"]
 
-PATIENCE = 300_000  # milliseconds for what a browser does at once: a busy machine is not a fault
 ATTEMPTS = 5
 
 

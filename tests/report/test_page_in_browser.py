@@ -2,38 +2,27 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from chromium import PATIENCE, chromium
 from page_cases import write_folder
-from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
-from speed import PATIENCE
+from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from pacbound.report.page import Entry, Summary, document, gather, read_entry, summarise
 from pacbound.report.page.columns import COLUMNS
 
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 expect.set_options(timeout=PATIENCE)
 FIELDS = ("name", *(column.field for column in COLUMNS))
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    path = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if path is None:
-        reason = f"none of {', '.join(BROWSERS)} is installed; `make browser` says how"
-        if os.environ.get("CI"):
-            pytest.fail(reason)
-        pytest.skip(reason)
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, timeout=PATIENCE)
+    with chromium() as browser:
         yield browser
-        browser.close()
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import json
-import os
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
@@ -13,11 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import sync_playwright
-from speed import PATIENCE, once_within
+from chromium import PATIENCE, chromium
+from speed import once_within
 from verifier_cases import SPEC, examples, forgeries, gibbs, harmless
 
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 VERIFIER = resources.files("pacbound.report.page").joinpath("verifier.js").read_text("utf-8")
 VECTORS = SPEC.parent / "vectors"
 
@@ -55,19 +53,11 @@ def run(request: pytest.FixtureRequest) -> Iterator[Run]:
             pytest.skip("node is not installed")
         yield _in_node
         return
-    path = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if path is None:
-        reason = f"none of {', '.join(BROWSERS)} is installed; `make browser` says how"
-        if os.environ.get("CI"):
-            pytest.fail(reason)
-        pytest.skip(reason)
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, timeout=PATIENCE)
+    with chromium() as browser:
         page = browser.new_page()
         page.set_default_timeout(PATIENCE)
         page.add_script_tag(content=VERIFIER)
         yield page.evaluate
-        browser.close()
 
 
 def verdicts(run: Run, contents: Sequence[bytes]) -> list[dict[str, Any]]:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -13,33 +11,25 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from chromium import PATIENCE, chromium
 from click.testing import CliRunner
 from page_cases import ATTACKS, case, forged, text
-from playwright.sync_api import Browser, Page, expect, sync_playwright
-from speed import PATIENCE, once_within
+from playwright.sync_api import Browser, Page, expect
+from speed import once_within
 from verifier_cases import examples, good, harmless
 
 from pacbound.report.page import Entry, document, read_entry
 from pacbound.report.page.verifier_page import verifier_page
 from pacbound_cli import cli
 
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 expect.set_options(timeout=PATIENCE)
 PRINTABLE_ATTACKS = " ".join(ATTACKS[:5])
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    path = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if path is None:
-        reason = f"none of {', '.join(BROWSERS)} is installed; `make browser` says how"
-        if os.environ.get("CI"):
-            pytest.fail(reason)
-        pytest.skip(reason)
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, timeout=PATIENCE)
+    with chromium() as browser:
         yield browser
-        browser.close()
 
 
 def opened(browser: Browser, path: Path, problems: list[str], **options: Any) -> Page:
