@@ -38,7 +38,7 @@ def extrapolated(record: Mapping[str, Any]) -> float | None:
     """
     points = [
         (point["epoch"], point["test_error"])
-        for point in record["curve"]
+        for point in record.get("curve", ())  # older results have none
         if point.get("test_error") is not None
     ]
     if not points:

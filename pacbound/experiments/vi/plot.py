@@ -41,6 +41,8 @@ def draw_uncertainty(title: str, records: Mapping[str, Mapping[str, Any]], path:
 
 
 def _name(panels: Sequence[Axes], title: str) -> None:
+    from matplotlib.ticker import LogLocator
+
     calibration, abstention, corruption, learning = panels
     calibration.plot([0, 1], [0, 1], color="0.6", linestyle="--", linewidth=1, label="calibrated")
     calibration.set(
@@ -70,6 +72,7 @@ def _name(panels: Sequence[Axes], title: str) -> None:
         yscale="log",
     )
     learning.yaxis.set_major_formatter("{x:g}")
+    learning.yaxis.set_minor_locator(LogLocator(subs=(2, 5)))
     learning.yaxis.set_minor_formatter("{x:g}")
 
 

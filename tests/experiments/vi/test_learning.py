@@ -34,3 +34,7 @@ def test_no_guess_from_a_few_epochs(last: int) -> None:
 
 def test_errors_are_shares() -> None:
     assert extrapolated(trained({n: 0.01 + 3 / n for n in range(1, 31)}, 0.02)) == 0.0
+
+
+def test_an_older_result_has_no_curve() -> None:
+    assert extrapolated({"evaluation": {"error": 0.1}}) is None
