@@ -11,7 +11,7 @@ import numpy as np
 if TYPE_CHECKING:
     from pacbound.data import Dataset
 
-__all__ = ["extrapolated", "watched_error"]
+__all__ = ["PAPER_EPOCHS", "extrapolated", "watched_error"]
 
 EXAMPLES = 1000  # of the test examples
 NETWORKS = 4  # averaged

@@ -11,7 +11,7 @@ from pacbound.experiments.tables.place import Place
 from pacbound.experiments.tables.view import number, render_cells, words
 from pacbound.experiments.vi import paper
 from pacbound.experiments.vi.cell import EVALUATION, ViCell
-from pacbound.experiments.vi.learning import extrapolated
+from pacbound.experiments.vi.learning import PAPER_EPOCHS, extrapolated
 
 __all__ = ["render", "row"]
 
@@ -59,11 +59,12 @@ def render(title: str, rows: Sequence[Row]) -> Any:
         number("ECE", "expected_calibration_error", "{:.2f}", 100),
         number("error", "error", "{:.2f}", 100, style="bold"),
         number("paper", "paper_error", "{:.2f}", 100),
-        number("at 210", "extrapolated_error", "{:.2f}", 100),
+        number(f"at {PAPER_EPOCHS}", "extrapolated_error", "{:.2f}", 100),
     )
     legend = (
         "Test error and expected calibration error in per cent, negative log-likelihood in nats. "
-        "The paper trains 210 epochs; its figures for point are from other papers. At 210: the "
-        "error that the last third of the learning curve extrapolates to, a guess on the low side."
+        f"The paper trains {PAPER_EPOCHS} epochs; its figures for point are from other papers. "
+        f"At {PAPER_EPOCHS}: the error that the last third of the learning curve extrapolates to, "
+        "a guess on the low side."
     )
     return render_cells(title, columns, rows, legend)
