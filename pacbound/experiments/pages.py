@@ -28,6 +28,7 @@ from pacbound.experiments.simulation.page import simulation_table
 from pacbound.experiments.summary_page import summary_table
 from pacbound.experiments.vi.page import (
     evaluations_table,
+    training_table,
     uncertainty_figures,
     uncertainty_table,
 )
@@ -67,6 +68,7 @@ TABLES = (
     PageTable("docs/bandits.md", "results/bandit-untuned", untuned_table),
     PageTable("docs/bandits.md", "results/bandit-untuned", differences_table, "differences"),
     PageTable("docs/variational-inference.md", "results/vi", evaluations_table),
+    PageTable("docs/variational-inference.md", "results/vi", training_table, "training"),
     PageTable("docs/variational-inference.md", "results/vi", uncertainty_table, "uncertainty"),
     PageTable("docs/recipes.md", "certificates", recipes_table, "recipes"),
     PageTable("docs/recipes.md", "pacbound/recipes", settings_table, "settings"),

@@ -6,9 +6,10 @@ import json
 from pathlib import Path
 from typing import Any
 
+from pacbound.experiments.vi.learning import extrapolated
 from pacbound.experiments.vi.paper import VI_ERRORS
 
-__all__ = ["evaluations_table", "uncertainty_figures", "uncertainty_table"]
+__all__ = ["evaluations_table", "training_table", "uncertainty_figures", "uncertainty_table"]
 
 POSTERIORS = ("point", "diag", "k-diag", "k-linear", "k-nonlinear")
 MIDDLE = 3  # the strength of the corruptions in the table
@@ -17,20 +18,37 @@ MIDDLE = 3  # the strength of the corruptions in the table
 def evaluations_table(folder: Path) -> str:
     """Test error, likelihood and calibration of every evaluation, beside the paper's errors."""
     rows = [
-        "| network, posterior | error | paper | NLL | ECE | min |",
-        "|---|---|---|---|---|---|",
+        "| network, posterior | error | paper | NLL | ECE |",
+        "|---|---|---|---|---|",
     ]
     for path, record in _published(folder):
         network, posterior = _names(record)
-        evaluation, training = record["evaluation"], record["training"]
+        evaluation = record["evaluation"]
         paper = VI_ERRORS[network].get(posterior)
         place = f"../{folder.parent.name}/{folder.name}/{path.name}"
         rows.append(
             f"| [{network}, {posterior}]({place}) "
             f"| **{100 * evaluation['error']:.2f}** | {'–' if paper is None else f'{paper:.2f}'} "
             f"| {evaluation['negative_log_likelihood']:.4f} "
-            f"| {100 * evaluation['expected_calibration_error']:.2f} "
-            f"| {training['seconds'] / 60:.0f} |"
+            f"| {100 * evaluation['expected_calibration_error']:.2f} |"
+        )
+    return "\n".join(rows)
+
+
+def training_table(folder: Path) -> str:
+    """What every evaluation cost, and the error that its learning curve is heading for."""
+    rows = [
+        "| network, posterior | epochs | minutes | GiB | at 210 |",
+        "|---|---|---|---|---|",
+    ]
+    for _, record in _published(folder):
+        network, posterior = _names(record)
+        training, later = record["training"], extrapolated(record)
+        memory = training.get("peak_memory")  # older results have none
+        rows.append(
+            f"| {network}, {posterior} | {training['epochs']} | {training['seconds'] / 60:.0f} "
+            f"| {'–' if memory is None else f'{memory / 2**30:.1f}'} "
+            f"| {'–' if later is None else f'{100 * later:.2f}'} |"
         )
     return "\n".join(rows)
 
