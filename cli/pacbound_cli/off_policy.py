@@ -153,6 +153,12 @@ def _print(record: dict[str, Any], plot: Path | None) -> None:
         f"{1 - record['delta']:g}.",
         style="dim",
     )
+    if record["min_propensity"] is None:
+        console.print(
+            "dr and replay need the smallest probability with which the logging policy chose any "
+            "arm: give --min-propensity.",
+            style="yellow",
+        )
     if record["rows_without_choice"]:
         console.print(
             f"In {record['rows_without_choice']} rows the propensity is 1: the logging policy had "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,12 +14,15 @@ from pacbound.errors import PacboundError
 from pacbound.experiments.bandit.agents import AGENTS, Agent
 from pacbound.experiments.bandit.logged import Log, Plan, evaluate, read_log
 from pacbound.experiments.bandit.logged.estimates import (
+    Estimate,
     Weighted,
     improvement_of,
     of_replay,
+    refuse_disjoint,
     value_of,
 )
-from pacbound.experiments.bandit.logged.limits import average_lower_limit, mean_lower_limit
+from pacbound.experiments.bandit.logged.limits import MOST, average_lower_limit, mean_lower_limit
+from pacbound.experiments.bandit.logged.propensities import refuse_wrong_propensities
 from pacbound.experiments.bandit.settings import AgentSettings
 
 LOGS = 400
@@ -345,7 +349,112 @@ def test_a_smallest_propensity_that_the_log_refutes_is_refused() -> None:
         with pytest.raises(PacboundError, match=message):
             evaluate(log_, agents, Plan(min_propensity=declared))
     # What decimals round is not refused.
-    evaluate(with_propensities(log, 0.3, 0.7), agents, Plan(min_propensity=0.1 + 0.2))
+    evaluate(chosen_by(log, 0.3, 0.7), agents, Plan(min_propensity=0.1 + 0.2))
+    evaluate(chosen_by(log, 0.333, 0.667), agents, Plan(min_propensity=0.333))
+    assert evaluate(chosen_by(log, 0.5, 0.4995), agents, Plan())["min_propensity"] == 0.4995
+
+
+def chosen_by(log: Log, *by_arm: float) -> Log:
+    """The same contexts with actions of these chances, as the propensities say."""
+    chances = np.array(by_arm) / sum(by_arm)
+    actions = np.random.default_rng(3).choice(len(by_arm), size=len(log), p=chances)
+    return with_propensities(replace(log, actions=actions), *by_arm)
+
+
+@pytest.mark.parametrize(
+    ("stated", "declared", "message"),
+    [
+        ((0.5, 0.5), None, "arm no was chosen too often"),  # taken as uniform
+        ((0.8, 0.8), 0.2, "arm yes was chosen too seldom"),  # that of the usual arm in every row
+        ((0.2, 0.8), 0.2, "arm no was chosen too often"),  # exchanged
+        ((0.6, 0.4), None, "arm no was chosen too often"),
+    ],
+)
+def test_propensities_that_the_actions_refute_are_refused(
+    stated: tuple[float, float], declared: float | None, message: str
+) -> None:
+    log = with_propensities(chosen_by(uniform_log(2000), 0.8, 0.2), *stated)
+    with pytest.raises(PacboundError, match=message):
+        evaluate(log, {"uniform": AgentSettings()}, Plan(min_propensity=declared))
+
+
+def test_right_propensities_are_hardly_ever_refused() -> None:
+    """Also those of a policy that learns; 1 of 1000 logs may be refused."""
+    generator = np.random.default_rng(4)
+    for _ in range(300):
+        first = np.where(np.arange(200) < 100, generator.uniform(0.1, 0.9), 0.1)
+        actions = (generator.random(200) > first).astype(np.int64)
+        propensities = np.where(actions == 0, first, 1 - first)
+        log = Log("log", np.ones((200, 1)), actions, np.ones(200), propensities, ("a", "b"))
+        refuse_wrong_propensities(log, 0.1)
+
+
+def test_estimators_that_disagree_about_a_policy_are_refused() -> None:
+    one, other = Estimate(0.2, 0.1, 0.3), Estimate(0.4, 0.31, 0.5)
+    refuse_disjoint([one, Estimate(0.3, 0.3, 0.5)])
+    with pytest.raises(PacboundError, match="disagree about one policy"):
+        refuse_disjoint([one, other])
+
+
+def least_rare(delta: float) -> float:
+    """A term of 1/q with probability q, else 0: the largest q for which it exceeds the limit.
+
+    A bet of MOST makes 1 + MOST (1/q − 1) of it, which must be 1/δ.
+    """
+    return MOST / (1 / delta - 1 + MOST)
+
+
+@pytest.mark.parametrize("delta", [0.3, 0.1, 0.01])
+def test_the_limit_of_one_rare_term_is_as_sharp_as_it_may_be(delta: float) -> None:
+    """It misses with probability q, which is at most δ and more than half of it."""
+    q = least_rare(delta)
+    assert delta / 2 < q <= delta
+    for chance, missed in ((0.99 * q, True), (1.01 * q, False)):
+        assert (mean_lower_limit(np.array([1 / chance]), 0.0, delta) > 1) == missed
+
+
+@pytest.mark.parametrize("reward", [0.5, 0.25])
+def test_each_side_of_a_value_has_half_of_delta(reward: float) -> None:
+    """One row, whose action the policy always takes: the weighted reward is one rare term."""
+    delta = 0.1
+    q = least_rare(delta / 2)
+    for chance, missed in ((0.99 * q, True), (1.01 * q, False)):
+        row = Weighted(
+            np.array([[1.0, 0.0]]), np.array([0]), np.array([reward]), np.array([chance])
+        )
+        assert (mean_lower_limit(row.terms(), 0.0, delta / 2) > reward) == missed
+        mirrored = replace(row, rewards=1 - row.rewards)
+        for one, true in ((row, reward), (mirrored, 1 - reward)):
+            try:
+                found = value_of(one, delta)
+            except PacboundError:  # both sides miss
+                assert missed
+                continue
+            assert (found.lower > true or found.upper < true) == missed
+
+
+@pytest.mark.parametrize("chance", [0.05, 0.3, 0.5, 0.8])
+@pytest.mark.parametrize("delta", [0.05, 0.2, 0.5])
+def test_limits_hold_for_all_short_sequences(chance: float, delta: float) -> None:
+    """The probability of a miss, summed over all sequences of ten terms of 0 and 1."""
+    missed = {"mean": 0.0, "average": 0.0}
+    for terms in map(np.array, itertools.product((0.0, 1.0), repeat=10)):
+        probability = chance ** terms.sum() * (1 - chance) ** (10 - terms.sum())
+        missed["mean"] += probability * (mean_lower_limit(terms, 0.0, delta) > chance)
+        missed["average"] += probability * (average_lower_limit(terms, delta) > chance)
+    assert max(missed.values()) <= delta
+
+
+def test_delta_is_divided_equally_among_all_intervals() -> None:
+    """Half as many intervals with half of δ have the same limits."""
+    log, settings = uniform_log(200), AgentSettings()
+    few = evaluate(log, {"uniform": settings}, Plan(estimators=("ips",), delta=0.05))
+    both = evaluate(log, {"uniform": settings}, Plan(estimators=("ips", "dr"), delta=0.1))
+    two = {"uniform": settings, "linear": settings}
+    many = evaluate(log, two, Plan(estimators=("ips", "dr", "replay"), delta=0.25))
+    limits = [one["agents"][0]["estimates"]["ips"] for one in (few, both, many)]
+    assert limits[0] == limits[1] == limits[2]
+    assert many["agents"][0]["estimates"]["dr"] == both["agents"][0]["estimates"]["dr"]
 
 
 def test_rows_without_a_choice_are_counted() -> None:
@@ -376,6 +485,19 @@ def test_units_of_contexts_do_not_matter() -> None:
     for agent in record["agents"]:
         assert agent["estimates"]["dr"]["improvement"]["estimate"] > 0.15
         assert agent["estimates"]["replay"]["value"]["estimate"] > 0.65
+
+
+def test_a_column_that_begins_to_vary_late_does_not_spoil_an_agent() -> None:
+    """A flag of 0 and 1e6 that is 0 in the first rows: it is clipped, whatever its units are."""
+    log = uniform_log(1500)
+    flag = np.where(np.arange(1500) % 40 == 39, 1e6, 0.0)
+    flag[:800] = 0
+    odd = replace(log, contexts=np.hstack([log.contexts, flag[:, None]]))
+    settings = AgentSettings(hidden=8, minibatches=20, batch=32, learning_rate=0.01)
+    plan = Plan(estimators=("dr",))
+    for name in ("linear", "k-linear"):
+        found = evaluate(odd, {name: settings}, plan)["agents"][0]["estimates"]["dr"]
+        assert found["improvement"]["estimate"] > 0.15
 
 
 def test_no_evaluated_row_scales_the_contexts(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,9 +11,17 @@ from numpy.typing import NDArray
 from pacbound.errors import DataError
 from pacbound.experiments.bandit.logged.limits import average_lower_limit, mean_lower_limit
 
-__all__ = ["Estimate", "Weighted", "improvement_of", "of_replay", "value_of"]
+__all__ = [
+    "Estimate",
+    "Weighted",
+    "improvement_of",
+    "of_replay",
+    "refuse_disjoint",
+    "value_of",
+]
 
 Array = NDArray[np.float64]
+WRONG = "the propensities cannot be right"
 
 
 @dataclass(frozen=True)
@@ -33,7 +42,7 @@ class Estimate:
         if lower > upper:
             raise DataError(
                 "the log contradicts itself: its rewards, weighted by the propensities, are too "
-                "many for any policy; the propensities cannot be right"
+                f"many for any policy; {WRONG}"
             )
         return cls(min(max(estimate, lower), upper), lower, upper)
 
@@ -92,6 +101,14 @@ def value_of(weighted: Weighted, delta: float) -> Estimate:
     lower = mean_lower_limit(first, weighted.floor, delta / 2)
     upper = 1 - mean_lower_limit(second, weighted.floor, delta / 2)
     return Estimate.within(float(1 + first.mean() - second.mean()) / 2, lower, upper, 0.0)
+
+
+def refuse_disjoint(values: Collection[Estimate]) -> None:
+    """DataError if limits of one policy's value, by several estimators, have nothing in common."""
+    if max(one.lower for one in values) > min(one.upper for one in values):
+        raise DataError(
+            f"the log contradicts itself: its estimators disagree about one policy; {WRONG}"
+        )
 
 
 def improvement_of(weighted: Weighted, delta: float) -> Estimate:

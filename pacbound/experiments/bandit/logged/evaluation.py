@@ -17,10 +17,15 @@ from pacbound.experiments.bandit.logged.estimates import (
     Weighted,
     improvement_of,
     of_replay,
+    refuse_disjoint,
     value_of,
 )
 from pacbound.experiments.bandit.logged.limits import MOST
 from pacbound.experiments.bandit.logged.log import Log
+from pacbound.experiments.bandit.logged.propensities import (
+    refuse_wrong_propensities,
+    smallest_propensity,
+)
 from pacbound.experiments.bandit.play import PULLS
 from pacbound.experiments.bandit.problems.preparation import z_scores
 from pacbound.experiments.bandit.regression import BayesianRegression
@@ -34,7 +39,7 @@ IPS, DR, REPLAY = "ips", "dr", "replay"
 ESTIMATORS = (DR, IPS, REPLAY)
 CHOICES = 1000  # computed at a time
 SCALING = 10  # one in so many rows, the first ones, gives the columns of contexts their scale
-ROUNDING = 1e-9  # of propensities that were written as decimals
+FURTHEST = 10.0  # from the mean of a column, in deviations
 
 
 @dataclass(frozen=True)
@@ -68,7 +73,7 @@ def evaluate(log: Log, agents: Mapping[str, AgentSettings], plan: Plan) -> dict[
 
     All limits of a record hold together with probability 1 − δ: it is divided equally among them.
     """
-    least = _least_propensity(log, plan)
+    least = smallest_propensity(log, plan.min_propensity)
     known = ESTIMATORS if least is not None else (IPS,)
     for name in plan.estimators:
         if name not in known:
@@ -84,6 +89,7 @@ def evaluate(log: Log, agents: Mapping[str, AgentSettings], plan: Plan) -> dict[
             f"between {plan.low:g} and {plan.high:g}; give the range that rewards can have with "
             "--rewards"
         )
+    refuse_wrong_propensities(log, least)
     for name, settings in agents.items():  # before the first of them is trained
         make_agent(name, log.contexts.shape[1], log.arms, settings, plan.seed)
     intervals = len(agents) * sum(1 if name == REPLAY else 2 for name in chosen)
@@ -112,55 +118,21 @@ def evaluate(log: Log, agents: Mapping[str, AgentSettings], plan: Plan) -> dict[
     }
 
 
-def _least_propensity(log: Log, plan: Plan) -> float | None:
-    """The declared one, or that of a log with uniform choices; None if nobody knows.
-
-    Chances of all arms sum to 1, so the declared one is at most 1/arms, and no arm has more than
-    what that leaves to it. A log that shows more refutes the declaration.
-    """
-    least, uniform = plan.min_propensity, 1 / log.arms
-    if least is None:
-        return uniform if np.allclose(log.propensities, uniform, rtol=1e-6, atol=0) else None
-    if least > uniform * (1 + ROUNDING):
-        raise SettingError(
-            f"--min-propensity cannot be {least:g}: one of {log.arms} arms has {uniform:g} or less"
-        )
-    row = int(log.propensities.argmin())
-    if log.propensities[row] < least * (1 - ROUNDING):
-        raise DataError(
-            f"{log.name}, example {row + 1}: the propensity {log.propensities[row]:g} is below the "
-            f"smallest one of --min-propensity, {least:g}"
-        )
-    row, highest = int(log.propensities.argmax()), 1 - (log.arms - 1) * least
-    if log.propensities[row] > highest + ROUNDING:
-        raise DataError(
-            f"{log.name}, example {row + 1}: with the propensity {log.propensities[row]:g} another "
-            f"arm had less than the {least:g} of --min-propensity"
-        )
-    return float(min(least, log.propensities.min()))
-
-
 class _Judge:
     """Evaluates one agent after the other on the same log.
 
-    The columns of contexts are z-scores by the first rows. Replay begins after these.
+    The columns of contexts are z-scores, by the rows of the first part for an agent that learns
+    from these, and by fewer rows for replay, which begins after them.
     """
 
     def __init__(self, log: Log, plan: Plan, least: float | None, delta: float) -> None:
         self.plan, self.least, self.delta = plan, least, delta
         self.first = int(plan.train_share * len(log))
-        self.scaling = max(1, min(self.first, len(log) // SCALING))  # no row that is evaluated
         if not 0 < self.first < len(log):
             raise DataError(f"{log.name} has {len(log)} rows: too few to train and to evaluate on")
-        with np.errstate(over="ignore"):
-            contexts = z_scores(log.contexts, self.scaling)
-        if not np.isfinite(contexts).all():
-            column = int(np.flatnonzero(~np.isfinite(contexts).all(0))[0]) + 1
-            raise DataError(
-                f"{log.name}: column {column} of the context is too large beside its first rows"
-            )
-        self.log = replace(log, contexts=contexts)
-        self.scaled = replace(self.log, rewards=(log.rewards - plan.low) / (plan.high - plan.low))
+        self.opening = max(1, min(self.first, len(log) // SCALING))  # the rows before replay
+        self.log = _scaled(log, self.first)
+        self.replayed = _scaled(log, self.opening).part(slice(self.opening, None))
 
     def estimates(
         self, name: str, settings: AgentSettings, chosen: list[str]
@@ -171,34 +143,35 @@ class _Judge:
         if DR in chosen or IPS in chosen:
             agent = make_agent(name, size, arms, settings, self.plan.seed)
             _learn(agent, self.log.part(slice(self.first)))
-            rest = self.scaled.part(slice(self.first, None))
+            rest = self._in_shares(self.log.part(slice(self.first, None)))
             policy = self._policy(agent, rest.contexts)
-            for kind in (kind for kind in chosen if kind != REPLAY):
-                found[kind] = self._weighted(policy, rest, kind == DR)
+            weighted = {
+                kind: self._weighted(policy, rest, kind == DR) for kind in chosen if kind != REPLAY
+            }
+            values = {kind: value_of(rows, self.delta) for kind, rows in weighted.items()}
+            refuse_disjoint(values.values())
+            for kind, rows in weighted.items():
+                improvement = improvement_of(rows, self.delta)
+                found[kind] = {
+                    "rows": len(rest),
+                    "value": self._in_units(values[kind], self.plan.low),
+                    "improvement": self._in_units(improvement, 0.0),
+                }
         if REPLAY in chosen:
             assert self.least is not None
             agent = make_agent(name, size, arms, settings, self.plan.seed)
-            later = slice(self.scaling, None)
-            accepted = _replay(agent, self.log.part(later), self.least, self.plan.seed)
-            value = of_replay(self.scaled.part(later).rewards[accepted], self.delta)
+            accepted = _replay(agent, self.replayed, self.least, self.plan.seed)
+            value = of_replay(self._in_shares(self.replayed).rewards[accepted], self.delta)
             found[REPLAY] = {"rows": len(accepted), "value": self._in_units(value, self.plan.low)}
         return found
 
-    def _weighted(self, policy: NDArray[np.float64], rest: Log, modelled: bool) -> dict[str, Any]:
+    def _weighted(self, policy: NDArray[np.float64], rest: Log, modelled: bool) -> Weighted:
         weighted = Weighted(policy, rest.actions, rest.rewards, rest.propensities)
-        if modelled:
-            assert self.least is not None
-            weighted = replace(
-                weighted,
-                model=self._model(rest.contexts),
-                floor=self._floor(len(rest), self.least),
-                least=self.least,
-            )
-        return {
-            "rows": len(rest),
-            "value": self._in_units(value_of(weighted, self.delta), self.plan.low),
-            "improvement": self._in_units(improvement_of(weighted, self.delta), 0.0),
-        }
+        if not modelled:
+            return weighted
+        assert self.least is not None
+        model, floor = self._model(rest.contexts), self._floor(len(rest), self.least)
+        return replace(weighted, model=model, floor=floor, least=self.least)
 
     def _floor(self, rows: int, least: float) -> float:
         """How far terms may be below 0: weights of 1/least, or less so that bets are not small.
@@ -220,16 +193,34 @@ class _Judge:
 
     def _model(self, contexts: NDArray[Any]) -> NDArray[np.float64]:
         """Linear regressions of the rewards of the first part, clipped to [0, 1]."""
-        seen = self.scaled.part(slice(self.first))
+        seen = self._in_shares(self.log.part(slice(self.first)))
         regression = BayesianRegression(contexts.shape[1] + 1, self.log.arms, AgentSettings())
         regression.fit(_with_one(seen.contexts), seen.actions, seen.rewards)
         predicted: NDArray[np.float64] = _with_one(contexts) @ regression.mean.T
         return np.clip(predicted, 0, 1)
 
+    def _in_shares(self, log: Log) -> Log:
+        """Rewards as shares of their range."""
+        low, high = self.plan.low, self.plan.high
+        return replace(log, rewards=(log.rewards - low) / (high - low))
+
     def _in_units(self, scaled: Estimate, start: float) -> dict[str, float | None]:
         width = self.plan.high - self.plan.low
         found = {name: getattr(scaled, name) for name in ("estimate", "lower", "upper")}
         return {k: None if v is None else start + width * v for k, v in found.items()}
+
+
+def _scaled(log: Log, rows: int) -> Log:
+    """The columns of contexts as z-scores by the first rows.
+
+    A column can be constant there and vary later, so no value is further away than FURTHEST.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        contexts = np.clip(z_scores(log.contexts, rows), -FURTHEST, FURTHEST)
+    if not np.isfinite(contexts).all():
+        column = int(np.flatnonzero(~np.isfinite(contexts).all(0))[0]) + 1
+        raise DataError(f"{log.name}: column {column} of the context has too large numbers")
+    return replace(log, contexts=contexts)
 
 
 def _learn(agent: Agent, log: Log) -> None:

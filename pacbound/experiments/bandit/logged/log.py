@@ -104,6 +104,8 @@ def _npz(path: Path) -> Log:
             raise DataError(
                 f"{path}: {name} has shape {array.shape}; give contexts (n, d), others (n,)"
             )
+        if name == "contexts" and not array.shape[1]:
+            raise DataError(f"{path}: contexts has no columns; give at least one")
         if len(array) != len(arrays["contexts"]) or not array.size:
             raise DataError(f"{path}: {name} has {len(array)} rows; give one for every context")
         if name != "actions" and array.dtype.kind not in "fiub":
