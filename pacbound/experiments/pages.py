@@ -13,8 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pacbound.experiments.bandit.page import (
+    against_linear_table,
     differences_table,
     jester_table,
+    lost_seeds_table,
     spread_table,
     tuned_table,
     untuned_table,
@@ -63,7 +65,9 @@ TABLES = (
     PageTable("certificates/README.md", "certificates", commands_table),
     PageTable("docs/bandits.md", "results/bandit", tuned_table),
     PageTable("docs/bandits.md", "results/bandit", differences_table, "differences"),
+    PageTable("docs/bandits.md", "results/bandit", against_linear_table, "against linear"),
     PageTable("docs/bandits.md", "results/bandit", spread_table, "mushroom"),
+    PageTable("docs/bandits.md", "results/bandit", lost_seeds_table, "lost seeds"),
     PageTable("docs/bandits.md", "results/bandit", jester_table, "jester"),
     PageTable("docs/bandits.md", "results/bandit-untuned", untuned_table),
     PageTable("docs/bandits.md", "results/bandit-untuned", differences_table, "differences"),

@@ -15,7 +15,15 @@ from pacbound.experiments.bandit.problems import problem_names
 from pacbound.experiments.bandit.rows import BASELINES
 from pacbound.experiments.bandit.settings import AgentSettings
 
-__all__ = ["differences_table", "jester_table", "spread_table", "tuned_table", "untuned_table"]
+__all__ = [
+    "against_linear_table",
+    "differences_table",
+    "jester_table",
+    "lost_seeds_table",
+    "spread_table",
+    "tuned_table",
+    "untuned_table",
+]
 
 POSTERIORS = ("diag", "k-diag", "k-linear", "k-nonlinear")
 ALWAYS = ("linear", "greedy", *POSTERIORS)  # columns, also if there are no runs yet
@@ -83,6 +91,37 @@ def differences_table(folder: Path) -> str:
                 f"| {problem} | {ours} | {theirs} | {difference.mean:+.2f} | "
                 f"{_interval(difference)} | {difference.count} |"
             )
+    return "\n".join(rows)
+
+
+def against_linear_table(folder: Path) -> str:
+    """Every posterior minus linear regression on the same seeds; bold: above a standard error."""
+    rows = [f"| problem | {' | '.join(POSTERIORS)} |", "|---" * (len(POSTERIORS) + 1) + "|"]
+    for problem, found in _published(folder).items():
+        cells = []
+        for agent in POSTERIORS:
+            difference = paired(found.get(agent, {}), found.get("linear", {}))
+            if difference is None or difference.standard_error is None:
+                cells.append("–")
+                continue
+            words = f"{difference.mean:+.2f}"
+            if difference.mean > difference.standard_error:
+                words = f"**{words}**"
+            cells.append(f"{words} ± {difference.standard_error:.2f}")
+        rows.append(f"| {problem} | {' | '.join(cells)} |")
+    return "\n".join(rows)
+
+
+def lost_seeds_table(folder: Path) -> str:
+    """The worst seed's regret over the median's, for every problem and posterior."""
+    agents = ("linear", *POSTERIORS)
+    rows = [f"| problem | {' | '.join(agents)} |", "|---" * (len(agents) + 1) + "|"]
+    for problem, found in _published(folder).items():
+        ratios = [
+            f"{max(runs.values()) / statistics.median(runs.values()):.2f}" if runs else "–"
+            for runs in (found.get(agent, {}) for agent in agents)
+        ]
+        rows.append(f"| {problem} | {' | '.join(ratios)} |")
     return "\n".join(rows)
 
 

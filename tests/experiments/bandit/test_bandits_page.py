@@ -10,8 +10,10 @@ import pytest
 
 from pacbound.errors import PacboundError
 from pacbound.experiments.bandit.page import (
+    against_linear_table,
     differences_table,
     jester_table,
+    lost_seeds_table,
     spread_table,
     tuned_table,
     untuned_table,
@@ -92,6 +94,25 @@ def test_the_worst_seed_stands_beside_the_median(folder: Path) -> None:
     rows = {row[0]: row[1:] for row in (cells(spread_table(folder), i) for i in (2, 3, 4))}
     assert rows["k-linear"] == ["1.50", "2.50", "1.67", "3"]
     assert rows["diag"] == ["1.00", "1.00", "1.00", "1"]
+
+
+def test_posteriors_stand_against_linear_regression(folder: Path) -> None:
+    table = against_linear_table(folder)
+    row = dict(zip(cells(table, 0), cells(table, 2), strict=True))
+    differences = [ours - theirs for ours, theirs in zip(*two_of(REGRETS), strict=True)]
+    error = statistics.stdev(differences) / 3**0.5
+    assert row["k-linear"] == f"{statistics.mean(differences):+.2f} ± {error:.2f}"
+    assert row["diag"] == "–"  # of one seed
+    for path in folder.glob("*k-linear*"):
+        record = json.loads(path.read_text())
+        path.write_text(json.dumps({**record, "normalized_regret": 30.0}))
+    assert cells(against_linear_table(folder), 2)[3].startswith("**+")
+
+
+def test_lost_seeds_are_shown_for_every_problem(folder: Path) -> None:
+    table = lost_seeds_table(folder)
+    row = dict(zip(cells(table, 0), cells(table, 2), strict=True))
+    assert row["k-linear"] == "1.67" and row["diag"] == "1.00" and row["k-diag"] == "–"
 
 
 def test_jester_is_relative_to_the_fixed_arm_and_to_linear_regression(folder: Path) -> None:
