@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from pacbound.experiments.vi.learning import extrapolated
+from pacbound.experiments.vi.learning import PAPER_EPOCHS, extrapolated
 from pacbound.experiments.vi.paper import VI_ERRORS
 
 __all__ = ["evaluations_table", "training_table", "uncertainty_figures", "uncertainty_table"]
@@ -36,9 +36,9 @@ def evaluations_table(folder: Path) -> str:
 
 
 def training_table(folder: Path) -> str:
-    """What every evaluation cost, and the error that its learning curve is heading for."""
+    """What each training cost, and the error that its learning curve is heading for."""
     rows = [
-        "| network, posterior | epochs | minutes | GiB | at 210 |",
+        f"| network, posterior | epochs | minutes | GiB | at {PAPER_EPOCHS} |",
         "|---|---|---|---|---|",
     ]
     for _, record in _published(folder):

@@ -344,6 +344,7 @@ def test_a_smallest_propensity_that_the_log_refutes_is_refused() -> None:
         (with_propensities(log, 0.1, 0.9), 0.2, "below the smallest"),
         (with_propensities(log, 1.0, 1.0), 0.5, "another arm had less"),
         (with_propensities(log, 0.9, 0.9), 0.2, "another arm had less"),
+        (with_propensities(log, 1.0, 0.5), 1e-4, "another arm had less"),  # no choice at all
         (log, 1.0, "0.5 or less"),
     ):
         with pytest.raises(PacboundError, match=message):

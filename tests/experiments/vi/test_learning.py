@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pacbound.experiments.vi.learning import extrapolated
+from pacbound.experiments.vi.page import training_table
 
 
 def trained(errors: dict[int, float], error: float) -> dict[str, Any]:
@@ -38,3 +41,21 @@ def test_errors_are_shares() -> None:
 
 def test_an_older_result_has_no_curve() -> None:
     assert extrapolated({"evaluation": {"error": 0.1}}) is None
+
+
+def test_the_page_shows_what_training_cost_and_where_it_is_heading(tmp_path: Path) -> None:
+    training = {"epochs": 30, "seconds": 5400.0}
+    new = trained({n: 0.12 + 1.5 / n for n in range(1, 31)}, 0.16)
+    older = {"evaluation": {"error": 0.1}, "training": training}
+    records = {
+        "diag": new | {"training": training | {"peak_memory": 3 * 2**29}},
+        "k-diag": older,
+    }
+    for posterior, record in records.items():
+        settings = {"recipe": "vi-lenet-5", "posterior": posterior}
+        text = json.dumps(record | {"settings": settings})
+        (tmp_path / f"lenet-5-{posterior}.json").write_text(text)
+    assert training_table(tmp_path).splitlines()[2:] == [
+        "| lenet-5, diag | 30 | 90 | 1.5 | 11.71 |",
+        "| lenet-5, k-diag | 30 | 90 | – | – |",
+    ]

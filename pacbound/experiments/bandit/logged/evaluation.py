@@ -38,7 +38,7 @@ __all__ = ["ESTIMATORS", "Plan", "evaluate"]
 IPS, DR, REPLAY = "ips", "dr", "replay"
 ESTIMATORS = (DR, IPS, REPLAY)
 CHOICES = 1000  # computed at a time
-SCALING = 10  # one in so many rows, the first ones, gives the columns of contexts their scale
+SCALING = 10  # one in so many rows, the first ones, scales the contexts of a replay
 FURTHEST = 10.0  # from the mean of a column, in deviations
 
 

@@ -12,8 +12,7 @@ from pacbound.experiments.bandit.logged.log import Log
 __all__ = ["refuse_wrong_propensities", "smallest_propensity"]
 
 ROUNDING = 1e-9  # of sums and products
-DECIMALS = 5e-4  # of a propensity that was written with three of them
-ALIKE = 2e-3  # relative to 1/arms, as 0.333 and 0.167 are
+DECIMALS = 2e-3  # the relative rounding of chances that were written as 0.333 or 0.167
 REFUSED = 1e-3  # the probability that a right log is refused
 
 
@@ -25,7 +24,7 @@ def smallest_propensity(log: Log, declared: float | None) -> float | None:
     """
     uniform, found = 1 / log.arms, log.propensities
     if declared is None:
-        alike = np.allclose(found, uniform, rtol=ALIKE, atol=0)
+        alike = np.allclose(found, uniform, rtol=DECIMALS, atol=0)
         return float(min(uniform, found.min())) if alike else None
     if declared > uniform * (1 + ROUNDING):
         raise SettingError(
@@ -38,8 +37,8 @@ def smallest_propensity(log: Log, declared: float | None) -> float | None:
             f"{log.name}, example {row + 1}: the propensity {found[row]:g} is below the smallest "
             f"one of --min-propensity, {declared:g}"
         )
-    row, highest = int(found.argmax()), 1 - (log.arms - 1) * declared
-    if found[row] > highest + DECIMALS:
+    row, others = int(found.argmax()), (log.arms - 1) * declared
+    if 1 - found[row] < others * (1 - DECIMALS):
         raise DataError(
             f"{log.name}, example {row + 1}: with the propensity {found[row]:g} another arm had "
             f"less than the {declared:g} of --min-propensity"
@@ -58,9 +57,7 @@ def refuse_wrong_propensities(log: Log, least: float | None) -> None:
     for arm, name in enumerate(log.names):
         chosen: NDArray[np.float64] = np.where(log.actions == arm, 1 / log.propensities, 0.0)
         often = mean_lower_limit(chosen, 0.0, delta) > 1
-        seldom = (
-            least is not None and mean_lower_limit(1 / least - chosen, 0.0, delta) > 1 / least - 1
-        )
+        seldom = least is not None and _mean_below_1(chosen, 1 / least, delta)
         if often or seldom:
             raise DataError(
                 f"{log.name}: arm {name} was chosen too {'often' if often else 'seldom'} for the "
@@ -68,3 +65,8 @@ def refuse_wrong_propensities(log: Log, least: float | None) -> None:
                 f"should be near the {len(log)} of all rows; give the probability with which "
                 "each action was chosen"
             )
+
+
+def _mean_below_1(terms: NDArray[np.float64], most: float, delta: float) -> bool:
+    """Whether an upper limit of the mean is below 1; no term is above `most`."""
+    return mean_lower_limit(most - terms, 0.0, delta) > most - 1
