@@ -60,17 +60,22 @@ class FunctionalNetwork(RewardNetwork):
         """Add an estimate of the gradient of weight·KL(q(f) ‖ p(f)), f at these points."""
         hidden, output = self.hidden, self.output
         assert isinstance(hidden, DiagLayer) and isinstance(output, DiagLayer)
-        noises, weights = zip(*(self._draw(layer) for layer in (hidden, output)), strict=True)
-        sums = np.matmul(points, weights[0].transpose(0, 2, 1))  # (draws, M, hidden)
+        noise, output_noise = self._half_noise(hidden), self._half_noise(output)
+        # Both draws of a pair have the same spread, so points meet half of the weights.
+        spread = np.matmul(points, _spread(hidden, noise).transpose(0, 2, 1))
+        sums = self._pairs(points @ hidden.mean.T, spread)  # (draws, M, hidden)
         alive = sums > 0
         features = np.ones((*sums.shape[:2], sums.shape[2] + 1), np.float32)
         np.multiply(sums, alive, out=features[:, :, :-1])
-        drawn = np.matmul(features, weights[1].transpose(0, 2, 1))  # (draws, M, arms)
+        weights = self._pairs(output.mean, _spread(output, output_noise))  # (draws, arms, hidden)
+        drawn = np.matmul(features, weights.transpose(0, 2, 1))  # (draws, M, arms)
         by_drawn = self._by_drawn(points, drawn) * np.float32(weight / len(drawn))
-        by_features = np.matmul(by_drawn, weights[1])
-        by_sums = by_features[:, :, :-1] * alive
-        _add(output, noises[1], np.matmul(by_drawn.transpose(0, 2, 1), features))
-        _add(hidden, noises[0], np.matmul(by_sums.transpose(0, 2, 1), points))
+        by_sums = np.matmul(by_drawn, weights[:, :, :-1]) * alive
+        by_weights = np.matmul(by_drawn.transpose(0, 2, 1), features)
+        output.by_mean += by_weights.sum(0)
+        _add_to_scale(output, output_noise, _difference(by_weights))
+        hidden.by_mean += by_sums.sum(0).T @ points
+        _add_to_scale(hidden, noise, np.matmul(_difference(by_sums).transpose(0, 2, 1), points))
 
     def _by_drawn(self, points: Array, drawn: Array) -> Array:
         """∇ ln q(f) − ∇ ln p(f) for every draw of f, (draws, M, arms).
@@ -104,17 +109,39 @@ class FunctionalNetwork(RewardNetwork):
         mixed[:] = inputs[rows, np.arange(inputs.shape[1])]
         return points
 
-    def _draw(self, layer: DiagLayer) -> tuple[Array, Array]:
-        """Standard normal numbers and the weights made of them, (draws, out, in)."""
-        noise = np.empty((self.settings.function_draws, *layer.mean.shape), np.float32)
-        self.stream.fill_antithetic(noise)
-        weights: Array = noise * np.exp(layer.log_scale)
-        weights += layer.mean
-        return noise, weights
+    def _half_noise(self, layer: DiagLayer) -> Array:
+        """Standard normal numbers ε for the weights, (half of the draws, out, in).
+
+        One half of the networks has the weights M + S∘ε, the other half M − S∘ε.
+        """
+        half = (self.settings.function_draws + 1) // 2
+        noise = np.empty((half, *layer.mean.shape), np.float32)
+        self.stream.fill(noise)
+        return noise
+
+    def _pairs(self, mean: Array, spread: Array) -> Array:
+        """mean + spread, then mean − spread: as many as there are draws."""
+        count, half = self.settings.function_draws, len(spread)
+        both = np.empty((count, *spread.shape[1:]), np.float32)
+        np.add(mean, spread, out=both[:half])
+        np.subtract(mean, spread[: count - half], out=both[half:])
+        return both
 
 
-def _add(layer: DiagLayer, noise: Array, by_weights: Array) -> None:
-    """From the gradients of drawn weights to those of the posterior's parameters."""
-    layer.by_mean += by_weights.sum(0)
-    by_weights *= noise
-    layer.by_log_scale += by_weights.sum(0) * np.exp(layer.log_scale)
+def _spread(layer: DiagLayer, noise: Array) -> Array:
+    spread: Array = noise * np.exp(layer.log_scale)
+    return spread
+
+
+def _difference(by_draws: Array) -> Array:
+    """The gradient of the spread that the two draws of a pair share."""
+    half = (len(by_draws) + 1) // 2
+    first, second = by_draws[:half], by_draws[half:]
+    first[: len(second)] -= second
+    return first
+
+
+def _add_to_scale(layer: DiagLayer, noise: Array, by_spread: Array) -> None:
+    """From the gradient of S∘ε to that of ln S."""
+    by_spread *= noise
+    layer.by_log_scale += by_spread.sum(0) * np.exp(layer.log_scale)
