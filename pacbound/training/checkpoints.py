@@ -268,11 +268,13 @@ def _ensure_sizes(checkpoint: Checkpoint, module: nn.Module | None = None) -> No
     for value in plain.parameters():
         if not value.requires_grad:
             continue  # constants of the prior
-        is_vector = value.dim() < 2 and kind.has_noise  # its entries are independent
-        # Maps within blocks need fewer numbers than maps of the whole tensor.
+        if value.dim() < 2:
+            needed += value.numel()  # a bias may be a column of a matrix that has few scales
+            continue
+        least = kind.posterior.least_numbers(value.shape, **flow)
+        # Maps within blocks may need fewer numbers than maps of the whole tensor.
         within_blocks = settings.blocks and settings.block_maps == "per-block"
-        posterior = Diag if is_vector or within_blocks else kind.posterior
-        needed += posterior.least_numbers(value.shape, **flow)
+        needed += min(least, Diag.least_numbers(value.shape)) if within_blocks else least
     if needed > most:
         raise absurd
 

@@ -14,7 +14,8 @@ from pacbound.data import Dataset
 from pacbound.errors import PacboundError
 from pacbound.files import file_digest
 from pacbound.recipes import Settings
-from pacbound.training.checkpoints import Checkpoint
+from pacbound.training import checkpoints
+from pacbound.training.checkpoints import Checkpoint, restored
 from pacbound.training.linear_phase import after_linear_phase, linear_settings
 from pacbound.training.log import EpochRecord, TrainingLog, log_path
 from pacbound.training.loop import train
@@ -225,6 +226,27 @@ def test_divergence_is_said_in_one_line(
 ) -> None:
     with pytest.raises(PacboundError, match="diverged"):
         train(change(tiny_settings, learning_rate=1e12), tiny_data, tmp_path / "a.pt")
+
+
+@pytest.mark.parametrize("blocks", [(), ((1, 3, 5),)])
+@pytest.mark.parametrize("posterior", ["diag", "k-diag", "k-linear", "k-nonlinear"])
+def test_a_checkpoint_has_as_many_numbers_as_its_settings_ask_for(
+    tiny_settings: Settings,
+    tiny_data: Dataset,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    posterior: str,
+    blocks: tuple[tuple[int, ...], ...],
+) -> None:
+    """Networks above HARMLESS are counted before they are built; here all are."""
+    monkeypatch.setattr(checkpoints, "HARMLESS", 0)
+    settings = change(tiny_settings, posterior=posterior, flow_hidden=(6,), blocks=blocks, epochs=1)
+    path = tmp_path / "a.pt"
+    train(settings, tiny_data, path)
+    restored(Checkpoint.load(path))
+    larger = change(settings, hidden=(80,), blocks=tuple((*block[:-1], 77) for block in blocks))
+    with pytest.raises(PacboundError, match="larger network"):
+        restored(change(Checkpoint.load(path), settings=larger))
 
 
 def test_averaging_is_an_exponential_mean() -> None:
