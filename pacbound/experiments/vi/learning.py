@@ -34,7 +34,8 @@ def extrapolated(record: Mapping[str, Any]) -> float | None:
     The line a + b / epoch is fitted to the errors of the watched test examples; its change from the
     last epoch on is added to the error of all test examples. A schedule whose rate falls to 0 makes
     the last third steeper than a longer training would be, so this is a guess that errs to the low
-    side. None if the curve has too few points.
+    side. The third is that of the last phase: a curve through the end of a linear training and the
+    beginning of one with flows says nothing. None if it has too few points.
     """
     points = [
         (point["epoch"], point["test_error"])
@@ -44,7 +45,8 @@ def extrapolated(record: Mapping[str, Any]) -> float | None:
     if not points:
         return None
     last = points[-1][0]
-    late = [(epoch, error) for epoch, error in points if epoch > 2 * last / 3]
+    phase = record["settings"]["epochs"]  # the length of the last one
+    late = [(epoch, error) for epoch, error in points if epoch > last - phase / 3]
     if len(late) < FEWEST or last >= PAPER_EPOCHS:
         return None
     epochs, errors = np.array(late).T

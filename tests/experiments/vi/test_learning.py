@@ -14,7 +14,8 @@ from pacbound.experiments.vi.page import training_table
 
 def trained(errors: dict[int, float], error: float) -> dict[str, Any]:
     curve = [{"epoch": epoch, "test_error": value} for epoch, value in errors.items()]
-    return {"curve": [{"epoch": 0}, *curve], "evaluation": {"error": error}}
+    settings = {"epochs": len(errors)}
+    return {"curve": [{"epoch": 0}, *curve], "evaluation": {"error": error}, "settings": settings}
 
 
 def test_a_hyperbola_is_continued_from_the_error_of_all_examples() -> None:
@@ -35,6 +36,12 @@ def test_no_guess_from_a_few_epochs(last: int) -> None:
     assert extrapolated(trained(dict.fromkeys(range(1, last + 1), 0.2), 0.2)) is None
 
 
+def test_only_the_last_phase_is_continued() -> None:
+    record = trained({n: 0.12 + 1.5 / n for n in range(1, 31)}, 0.16)
+    assert extrapolated(record | {"settings": {"epochs": 12}}) is not None  # its third is 4 epochs
+    assert extrapolated(record | {"settings": {"epochs": 8}}) is None
+
+
 def test_errors_are_shares() -> None:
     assert extrapolated(trained({n: 0.01 + 3 / n for n in range(1, 31)}, 0.02)) == 0.0
 
@@ -52,7 +59,7 @@ def test_the_page_shows_what_training_cost_and_where_it_is_heading(tmp_path: Pat
         "k-diag": older,
     }
     for posterior, record in records.items():
-        settings = {"recipe": "vi-lenet-5", "posterior": posterior}
+        settings = {"recipe": "vi-lenet-5", "posterior": posterior, "epochs": 30}
         text = json.dumps(record | {"settings": settings})
         (tmp_path / f"lenet-5-{posterior}.json").write_text(text)
     assert training_table(tmp_path).splitlines()[2:] == [
