@@ -191,12 +191,19 @@ def test_results_of_other_settings_are_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    published = Path("results/bandit-untuned")
+    published.mkdir(parents=True)
+    for seed in (0, 1):
+        record = json.loads((ROOT / published / f"statlog-diag-{seed}.json").read_text())
+        record["settings"]["noise"] += seed / 2  # those of seed 1 are not the protocol's
+        (published / f"statlog-diag-{seed}.json").write_text(json.dumps(record))
     result = CliRunner().invoke(cli, ["table", "bandit-untuned", "--show"])
     assert result.exit_code == 0, result.output
-    assert " cells are not shown: " in result.stderr and "other settings" in result.stderr
+    assert "1 of 270 cells are shown as published" in result.stderr
+    assert "1 of 270 cells are not shown: " in result.stderr and "other settings" in result.stderr
 
 
-@pytest.mark.parametrize("name", ["vi", "bandit", "keel"])
+@pytest.mark.parametrize("name", ["bandit", "bandit-untuned", "keel", "vi"])
 def test_every_table_has_published_results(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

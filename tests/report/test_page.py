@@ -13,7 +13,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from page_cases import (
     ATTACKS,
@@ -299,6 +299,8 @@ def test_curves_have_gaps_where_there_are_no_numbers(tmp_path: Path) -> None:
 @given(
     st.floats(-1e6, 1e6), st.floats(0, 1e6).filter(lambda x: x == 0 or x > 1e-3), st.integers(2, 9)
 )
+@example(5e-324, 0.0, 2)
+@example(0.0, 5e-324, 2)
 def test_axes_are_round_and_reach_around(low: float, spread: float, most: int) -> None:
     scale = axis(low, low + spread, most)
     assert scale.low <= low + 1e-6 * scale.step and scale.high >= low + spread - 1e-6 * scale.step

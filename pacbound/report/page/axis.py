@@ -6,6 +6,8 @@ import math
 
 __all__ = ["Axis", "axis"]
 
+TINY = 1e-300  # a smaller range has no steps between its ends
+
 
 class Axis:
     """A range of values, widened to round numbers, and the ticks between."""
@@ -32,7 +34,9 @@ def axis(low: float, high: float, most: int = 5) -> Axis:
         >>> axis(0, 17.2).ticks
         (0.0, 5.0, 10.0, 15.0, 20.0)
     """
-    spread = high - low if high > low else abs(high) or 1.0
+    spread = high - low if high > low else abs(high)
+    if spread < TINY:
+        spread = 1.0
     power = 10.0 ** math.floor(math.log10(spread / most))
     for factor in (1, 2, 5, 10, 20):
         step = power * factor
