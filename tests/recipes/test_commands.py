@@ -86,6 +86,8 @@ def settings(draw: st.DrawFn) -> Settings:
         values.pop("protocol", None)
     if recipe(name).blocks:
         values.pop("variance_groups", None)
+    if recipe(name).input_shift:  # for variational inference alone
+        values.pop("objective", None)
     if values.get("batch_norm"):
         values["prior_fraction"] = 0.0
     return recipe(name, values)
