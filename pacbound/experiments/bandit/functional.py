@@ -134,7 +134,7 @@ def _spread(layer: DiagLayer, noise: Array) -> Array:
 
 
 def _difference(by_draws: Array) -> Array:
-    """The gradient of the spread that the two draws of a pair share."""
+    """The gradient of the spread that the two draws of a pair share; it replaces the first half."""
     half = (len(by_draws) + 1) // 2
     first, second = by_draws[:half], by_draws[half:]
     first[: len(second)] -= second
