@@ -177,6 +177,22 @@ def test_rates_fall_within_a_training_and_with_what_was_seen(
     np.testing.assert_allclose(rates, [*(0.1 / 2 * within), *(0.1 / 3 * within)])
 
 
+@pytest.mark.parametrize("reset", [True, False])
+def test_a_training_forgets_the_optimizers_averages_if_it_is_to(reset: bool) -> None:
+    settings = AgentSettings(reset_optimizer=reset, minibatches=3, batch=4, hidden=3)
+    memory = Memory(4, settings)
+    memory.add(*regression_data())
+    ends = []
+    for earlier in (0, 2):  # steps with other gradients before this training
+        network = RewardNetwork(4, 3, "diag", settings, seed="s")
+        for _ in range(earlier):
+            gradient = np.ones_like(network.parameters.values)
+            network.optimizer.step(np.zeros_like(gradient), gradient, 1.0)
+        network.train(memory)
+        ends.append(network.parameters.values.copy())
+    assert np.array_equal(*ends) == reset
+
+
 @pytest.mark.parametrize("posterior", ["diag", "k-diag", "k-linear", "k-nonlinear"])
 def test_predictions_have_the_law_of_networks_drawn_one_by_one(posterior: str) -> None:
     made = network_of(posterior)
