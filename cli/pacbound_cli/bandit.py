@@ -49,7 +49,8 @@ __all__ = ["bandit"]
     "--protocol",
     default="tuned",
     show_default=True,
-    help="Which hyper-parameters: tuned, or untuned (the same for all problems and agents).",
+    help="Which hyper-parameters: tuned, or untuned (the same for all problems, and for all agents "
+    "but fbnn).",
 )
 @click.option(
     "--set", "overrides", multiple=True, metavar="KEY=VALUE", help="A setting for every agent."

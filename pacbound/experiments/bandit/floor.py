@@ -1,4 +1,4 @@
-"""A floor of the uncertainty about rewards: that of a linear regression."""
+"""A floor of the uncertainty about rewards, with the leverages of a linear regression."""
 
 from __future__ import annotations
 

@@ -78,16 +78,12 @@ class FunctionalNetwork(RewardNetwork):
         _add_to_scale(hidden, noise, np.matmul(_difference(by_sums).transpose(0, 2, 1), points))
 
     def _by_drawn(self, points: Array, drawn: Array) -> Array:
-        """∇ ln q(f) − ∇ ln p(f) for every draw of f, (draws, M, arms).
-
-        Both are found for u = L⁻¹f, K = LLᵀ: there the prior is standard normal, and one kernel
-        width of the estimator fits all directions.
-        """
+        """∇ ln q(f) − ∇ ln p(f) for every draw of f, (draws, M, arms)."""
         settings = self.settings
         covariance = kernel(points, points, self._length, settings.kernel_variance)
         covariance[np.diag_indices_from(covariance)] += settings.measurement_noise**2
         try:
-            inverse = np.linalg.inv(np.linalg.cholesky(covariance)).astype(np.float32)  # L⁻¹
+            factor = np.linalg.inv(np.linalg.cholesky(covariance))
         except np.linalg.LinAlgError as error:
             raise TrainingDiverged(
                 "the prior over functions is singular: a larger measurement_noise may help"
@@ -96,9 +92,10 @@ class FunctionalNetwork(RewardNetwork):
         self.stream.fill(noise)
         noise *= np.float32(settings.measurement_noise)
         noise += drawn
-        white = np.matmul(inverse, noise).transpose(2, 0, 1)  # (arms, draws, M)
-        by_white = SCORES[settings.score](white) + white
-        by_drawn: Array = np.matmul(inverse.T, by_white.transpose(1, 2, 0))
+        scores = SCORES[settings.score](noise.transpose(2, 0, 1))  # (arms, draws, M)
+        precision = (factor.T @ factor).astype(np.float32)  # K⁻¹
+        by_drawn: Array = np.matmul(precision, noise)
+        by_drawn += scores.transpose(1, 2, 0)
         return by_drawn
 
     def _measurement_points(self, inputs: Array) -> Array:

@@ -13,6 +13,9 @@ from pacbound.report.figures import drawing, literal, save_figure
 
 __all__ = ["Curve", "draw_regret"]
 
+COLORS = 10
+LINES = ("-", "-.", ":")  # of the first ten agents, the next ten, …
+
 
 @dataclass(frozen=True)
 class Curve:
@@ -33,15 +36,14 @@ def draw_regret(
         fixed: The mean regret of the best fixed arm at the end.
         path: The file; its suffix selects the format.
     """
-    from matplotlib import colormaps
     from matplotlib.figure import Figure
 
-    palette = colormaps["tab10"].colors  # type: ignore[attr-defined]
     with drawing():
         figure = Figure(figsize=(6.4, 4.0))
         axes = figure.add_subplot()
         top, end = 0.0, 1
-        for (agent, runs), color in zip(curves.items(), palette, strict=False):
+        for place, (agent, runs) in enumerate(curves.items()):
+            color, line = f"C{place % COLORS}", LINES[place // COLORS % len(LINES)]
             steps = np.array([0, *runs[0].steps])
             averages = [
                 Average.of(values) for values in zip(*(run.normalized for run in runs), strict=True)
@@ -50,7 +52,7 @@ def draw_regret(
             error = np.array([0.0, *(one.standard_error or 0.0 for one in averages if one)])
             label = f"{agent}  {mean[-1]:.2f}" + (f" ± {error[-1]:.2f}" if len(runs) > 1 else "")
             axes.fill_between(steps, mean - error, mean + error, alpha=0.2, color=color, lw=0)
-            axes.plot(steps, mean, color=color, lw=1.6, label=label)
+            axes.plot(steps, mean, color=color, ls=line, lw=1.6, label=label)
             top, end = max(top, float((mean + error).max())), int(steps[-1])
         for level, style, name in ((fixed, ":", "fixed arm"), (100.0, "--", "uniform")):
             label = f"{name}  {level:.2f}"

@@ -70,10 +70,12 @@ class AgentSettings:
                 f"setting weight_draws must divide the batch of {self.batch}, "
                 f"which {self.weight_draws} does not"
             )
-        if self.score == "gaussian" and self.function_draws <= self.measurement_points:
+        # Draws are pairs of opposite noise, so those of fewer pairs have a singular covariance.
+        least = math.ceil(1.5 * self.measurement_points)
+        if self.score == "gaussian" and self.function_draws < least:
             raise SettingError(
-                f"setting function_draws must be more than measurement_points for a gaussian "
-                f"score, not {self.function_draws} with {self.measurement_points} points"
+                f"setting function_draws must be {least} or more for a gaussian score with "
+                f"{self.measurement_points} measurement_points, not {self.function_draws}"
             )
 
     @classmethod

@@ -321,6 +321,19 @@ def test_members_of_the_bootstrap_see_their_share_and_choose_in_turn() -> None:
 
 
 @NO_VW
+def test_vowpal_wabbit_weights_what_it_learns_from_a_log_by_its_propensities() -> None:
+    generator = np.random.default_rng(0)
+    contexts = generator.standard_normal((400, 2)).astype(np.float32)
+    arms = (generator.random(400) < 0.9).astype(np.int64)
+    propensities = np.where(arms == 1, 0.9, 0.1)
+    agent = make_agent("vw", 2, 2, AgentSettings(), seed=0)
+    agent.observe_logged(contexts, arms, arms.astype(np.float32), propensities)
+    np.testing.assert_allclose(agent.state()["probabilities"], propensities)
+    agent.choose(contexts[:1])
+    assert len(agent.state()["probabilities"]) == 400
+
+
+@NO_VW
 def test_vowpal_wabbit_learns_from_rewards_of_any_size() -> None:
     generator = np.random.default_rng(0)
     contexts = generator.standard_normal((1500, 2)).astype(np.float32)
@@ -530,6 +543,7 @@ def test_settings_come_from_yaml_values() -> None:
         ({"initializer": "ones"}, "initializer"),
         ({"reset_optimizer": 1}, "true or false"),
         ({"batch": 8, "weight_draws": 3}, "divide"),
+        ({"measurement_points": 16, "function_draws": 23}, "function_draws must be 24 or more"),
     ],
 )
 def test_bad_settings_are_refused(values: dict[str, object], message: str) -> None:

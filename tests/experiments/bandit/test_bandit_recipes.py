@@ -46,6 +46,7 @@ def test_agents_without_tuning_differ_only_in_what_is_their_own() -> None:
         prior_variance=(2.0,),
         prior_by_width=True,
         initial_scale=(0.0067,),
+        reset_optimizer=True,
         floor=1.0,
     )
     for agent in AGENTS:

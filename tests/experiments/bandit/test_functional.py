@@ -72,7 +72,7 @@ def functional_network(**changes: object) -> FunctionalNetwork:
 def test_the_gradient_of_the_divergence_is_that_of_automatic_differentiation(
     draws: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With a known score, Σ ½‖u‖² − score·u has the gradient that is added."""
+    """With a known score, Σ ½ fᵀK⁻¹f + score·f has the gradient that is added."""
     made = functional_network(function_draws=draws, measurement_points=4, measurement_noise=1e-4)
     monkeypatch.setitem(SCORES, "gaussian", lambda draws: 0.5 * np.ones_like(draws))
     points = np.random.default_rng(3).standard_normal((4, 3)).astype(np.float32)
@@ -95,7 +95,7 @@ def test_the_gradient_of_the_divergence_is_that_of_automatic_differentiation(
     covariance = kernel(points, points, 1.0, 1.0) + 1e-8 * np.eye(4)
     inverse = torch.from_numpy(np.linalg.inv(np.linalg.cholesky(covariance))).float()
     white = inverse @ outputs
-    (0.7 * (white.square() / 2 + 0.5 * white).sum() / draws).backward()
+    (0.7 * (white.square() / 2 + 0.5 * outputs).sum() / draws).backward()
     for layer, mean, log_scale in leaves:
         for ours, theirs in ((layer.by_mean, mean.grad), (layer.by_log_scale, log_scale.grad)):
             assert theirs is not None
@@ -103,7 +103,8 @@ def test_the_gradient_of_the_divergence_is_that_of_automatic_differentiation(
             np.testing.assert_allclose(ours, theirs.numpy(), atol=5e-3 * scale)
 
 
-def test_the_posterior_is_near_that_of_the_gaussian_process() -> None:
+@pytest.mark.parametrize("score", SCORES)
+def test_the_posterior_is_near_that_of_the_gaussian_process(score: str) -> None:
     generator = np.random.default_rng(3)
     halves = generator.uniform(-1.5, -0.3, 20), generator.uniform(0.5, 1.5, 20)
     contexts = np.concatenate(halves).astype(np.float32)[:, None]
@@ -116,6 +117,7 @@ def test_the_posterior_is_near_that_of_the_gaussian_process() -> None:
         batch=64,
         measurement_points=12,
         initial_scale=(0.1,),
+        score=score,
     )
     network = FunctionalNetwork(1, 1, settings, derive("process"))
     memory = Memory(1, settings)

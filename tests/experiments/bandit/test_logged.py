@@ -254,19 +254,54 @@ def test_rewards_in_other_units_give_the_same_in_those_units(
             assert there["improvement"][name] == pytest.approx(20 * number)
 
 
+def uneven_log(rows: int, generator: np.random.Generator) -> Log:
+    """Arm 1 four times in five. The value of `Knowing` is 0.6; on the rows where it does what the
+    log did, its mean reward is 0.78.
+    """
+    contexts = generator.standard_normal((rows, 1)).astype(np.float32)
+    actions = (generator.random(rows) < 0.8).astype(np.int64)
+    chances = np.where(actions == (contexts[:, 0] > 0), np.where(actions == 1, 0.9, 0.3), 0.1)
+    rewards = (generator.random(rows) < chances).astype(np.float64)
+    propensities = np.where(actions == 1, 0.8, 0.2)
+    return Log("log", contexts, actions, rewards, propensities, ("no", "yes"))
+
+
 def test_replay_of_uneven_choices_accepts_all_arms_alike(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(AGENTS, "knowing", Knowing)
-    generator = np.random.default_rng(6)
-    log = uniform_log(6000)
-    actions = (generator.random(6000) < 0.8).astype(np.int64)
-    chances = np.where(actions == (log.contexts[:, 0] > 0), np.where(actions == 1, 0.9, 0.3), 0.1)
-    rewards = (generator.random(6000) < chances).astype(np.float64)
-    uneven = Log("log", log.contexts, actions, rewards, np.where(actions == 1, 0.8, 0.2), log.names)
+    log = uneven_log(6000, np.random.default_rng(6))
     plan = Plan(min_propensity=0.2, estimators=("replay",))
-    (agent,) = evaluate(uneven, {"knowing": AgentSettings()}, plan)["agents"]
-    value = agent["estimates"]["replay"]["value"]
-    # Without the acceptance of rows by their propensity it would be 0.78.
-    assert value["estimate"] == pytest.approx(0.6, abs=0.05)
+    (agent,) = evaluate(log, {"knowing": AgentSettings()}, plan)["agents"]
+    assert agent["estimates"]["replay"]["value"]["estimate"] == pytest.approx(0.6, abs=0.05)
+
+
+def test_limits_of_a_replay_of_uneven_choices_hold(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows of arm 1 are accepted too often if propensities are ignored: then most logs miss."""
+    monkeypatch.setitem(AGENTS, "knowing", Knowing)
+    generator, logs, delta = np.random.default_rng(7), 200, 0.2
+    misses = 0
+    for seed in range(logs):
+        plan = Plan(min_propensity=0.2, estimators=("replay",), delta=delta, seed=seed)
+        log = uneven_log(1200, generator)
+        (agent,) = evaluate(log, {"knowing": AgentSettings()}, plan)["agents"]
+        value = agent["estimates"]["replay"]["value"]
+        misses += not value["lower"] <= 0.6 <= value["upper"]
+    assert misses <= stats.binom.ppf(1 - 1e-6, logs, delta)
+
+
+def test_agents_are_told_the_propensities_of_the_rows_that_they_learn_from(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    told: list[float] = []
+
+    class Listening(Knowing):
+        def observe_logged(self, contexts, arms, rewards, propensities) -> None:  # type: ignore[no-untyped-def]
+            told.extend(propensities)
+
+    monkeypatch.setitem(AGENTS, "listening", Listening)
+    log = uneven_log(400, np.random.default_rng(8))
+    plan = Plan(min_propensity=0.2, estimators=("dr",))
+    evaluate(log, {"listening": AgentSettings()}, plan)
+    assert told == log.propensities[:200].tolist()
 
 
 def test_agents_learn_from_a_log() -> None:
@@ -307,6 +342,9 @@ def test_a_log_is_read_from_csv_and_npz(tmp_path: Path) -> None:
         (CSV.replace("0.25", "1.5"), "propensity"),
         (CSV.replace("a,0", "b,0"), "single action"),
         (CSV.replace("30", "young"), "row 2"),
+        (CSV.replace("0.25", ""), "row 3: no propensity was logged"),
+        (CSV.replace("a,0,", "a,,"), "row 3: no reward was logged"),
+        (CSV.replace("a,0,", ",0,"), "row 3: no action was logged"),
         ("action,reward,propensity\n1,1,1\n", "no context"),
         ("age,action,reward,propensity\n", "no rows"),
     ],

@@ -57,6 +57,12 @@ class Agent(ABC):
         """Observe the rewards of the pulled arms."""
         self.remember(contexts, arms, rewards)
 
+    def observe_logged(
+        self, contexts: Contexts, arms: Arms, rewards: Rewards, propensities: NDArray[np.float64]
+    ) -> None:
+        """Observe what another policy did, which pulled these arms with these probabilities."""
+        self.observe(contexts, arms, rewards)
+
     def train(self) -> None:  # noqa: B027 - not every agent has a network
         """Learn from all stored observations; called every `train_every` contexts."""
 

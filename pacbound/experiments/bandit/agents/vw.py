@@ -57,12 +57,18 @@ class VowpalWabbit(Agent):
     def observe(self, contexts: Contexts, arms: Arms, rewards: Rewards) -> None:
         known = self.memory.count
         self.remember(contexts, arms, rewards)
-        # The round robin, and what another policy chose, count as uniform choices.
+        # The round robin counts as uniform choices.
         missing = self.memory.count - len(self._probabilities)
         self._probabilities += [1 / self.arms] * missing
         self.memory.settle()  # by all so far: large costs at the start would make it learn slowly
         self._rewards += self.memory.rewards[known:].tolist()
         self._learn(known)
+
+    def observe_logged(
+        self, contexts: Contexts, arms: Arms, rewards: Rewards, propensities: NDArray[np.float64]
+    ) -> None:
+        self._probabilities[self.memory.count :] = propensities.tolist()
+        self.observe(contexts, arms, rewards)
 
     def _chances(self, inputs: NDArray[np.float32]) -> NDArray[np.float64]:
         """The probability of every arm."""

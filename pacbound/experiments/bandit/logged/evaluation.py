@@ -229,7 +229,9 @@ def _learn(agent: Agent, log: Log) -> None:
     rewards = log.rewards.astype(np.float32)
     for start in range(0, len(log), every):
         rows = slice(start, start + every)
-        agent.observe(log.contexts[rows], log.actions[rows], rewards[rows])
+        agent.observe_logged(
+            log.contexts[rows], log.actions[rows], rewards[rows], log.propensities[rows]
+        )
         agent.train()
 
 

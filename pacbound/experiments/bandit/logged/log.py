@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from pacbound.data.csv_file import csv_columns
 from pacbound.data.npz import read_arrays
-from pacbound.data.table import number_of, ordered_names, text_of
+from pacbound.data.table import is_missing, number_of, ordered_names, text_of
 from pacbound.errors import DataError, FileError
 from pacbound.files import file_digest
 
@@ -86,6 +86,15 @@ def _csv(path: Path) -> Log:
     if not columns["action"]:
         raise DataError(f"{path} has no rows")
     where = [f"{path}, row {number}" for number in range(2, len(columns["action"]) + 2)]
+    for name in COLUMNS:
+        missing = [
+            place for cell, place in zip(columns[name], where, strict=True) if is_missing(cell)
+        ]
+        if missing:
+            raise DataError(
+                f"{missing[0]}: no {name} was logged; remove such rows only if this does not "
+                "depend on what was chosen and on what it brought"
+            )
     numbers = {
         name: [number_of(cell, place, name) for cell, place in zip(cells, where, strict=True)]
         for name, cells in columns.items()
