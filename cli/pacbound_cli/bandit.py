@@ -111,12 +111,12 @@ def bandit(
     ensure_writable(folder / "lock")
 
     from pacbound.experiments.bandit.cell import BanditCell
-    from pacbound.experiments.bandit.recipes import agent_settings
+    from pacbound.experiments.bandit.recipes import settings_of_all
     from pacbound.experiments.bandit.rows import rows as rows_of
     from pacbound_cli.running import end_with, run_cells
 
     given = dict(parse_override(text) for text in overrides)
-    settings = {agent: agent_settings(agent, problem, protocol, given) for agent in agents}
+    settings = settings_of_all(agents, problem, protocol, given)
     numbers = range(first_seed, first_seed + seeds)
     cells = [
         BanditCell(problem, agent, seed, settings[agent], steps)

@@ -102,7 +102,7 @@ def off_policy(
       pacbound off-policy log.csv --rewards -10 10 --min-propensity 0.05 --json
     """
     from pacbound.experiments.bandit.logged import Plan, evaluate, read_log
-    from pacbound.experiments.bandit.recipes import agent_settings
+    from pacbound.experiments.bandit.recipes import settings_of_all
     from pacbound.recipes import parse_override
 
     if plot is not None:
@@ -110,7 +110,7 @@ def off_policy(
 
         ensure_drawable(plot)
     given = dict(parse_override(text) for text in overrides)
-    settings = {agent: agent_settings(agent, str(log), overrides=given) for agent in agents}
+    settings = settings_of_all(agents, str(log), overrides=given)
     plan = Plan(train_share, draws, delta, rewards[0], rewards[1], min_propensity, estimators, seed)
     record = evaluate(read_log(log), settings, plan)
     if plot is not None:

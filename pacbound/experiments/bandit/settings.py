@@ -11,7 +11,31 @@ from pacbound.errors import SettingError, unknown_name
 from pacbound.experiments.bandit.scores import SCORES
 from pacbound.networks.initializers import INITIALIZERS
 
-__all__ = ["AgentSettings"]
+__all__ = [
+    "FUNCTIONAL",
+    "LOOP",
+    "NOISE",
+    "PRIOR",
+    "REGRESSION",
+    "SCALES",
+    "TRAINING",
+    "AgentSettings",
+]
+
+# Names of settings, for agents to say which of them they read.
+LOOP = frozenset({"train_every", "initial_training"})  # read by what plays the agent
+SCALES = frozenset({"context_scale", "reward_scale", "standardize"})
+TRAINING = frozenset(
+    {"minibatches", "batch", "learning_rate", "decay", "slowing", "reset_optimizer", "hidden"}
+    | {"initializer"}
+)
+NOISE = frozenset({"noise", "learn_noise", "gamma_shape"})
+PRIOR = frozenset({"beta", "prior_variance", "prior_by_width"})
+REGRESSION = frozenset({"ridge", "gamma_shape", "gamma_rate"})
+FUNCTIONAL = frozenset(
+    {"beta", "kernel_variance", "kernel_length", "measurement_points", "measurement_noise"}
+    | {"function_draws", "score"}
+)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import Any
 
 from pacbound.experiments.bandit.cell import BanditCell
 from pacbound.experiments.bandit.problems import problem_names
-from pacbound.experiments.bandit.recipes import TUNED, UNTUNED, agent_settings
+from pacbound.experiments.bandit.recipes import TUNED, UNTUNED, settings_of_all
 from pacbound.experiments.bandit.result import RESULT
 from pacbound.experiments.bandit.rows import rows
 from pacbound.experiments.bandit.view import render
@@ -38,14 +38,12 @@ class BanditTable:
         agents = chosen("agent", selection.agents or DEFAULT, AGENTS)
         playing = selection.playing or {}
         first = playing.get("first_seed", 0)
+        settings = {
+            problem: settings_of_all(agents, problem, self.protocol, selection.overrides)
+            for problem in problems
+        }
         return [
-            BanditCell(
-                problem,
-                agent,
-                seed,
-                agent_settings(agent, problem, self.protocol, selection.overrides),
-                playing.get("steps"),
-            )
+            BanditCell(problem, agent, seed, settings[problem][agent], playing.get("steps"))
             for seed in range(first, first + playing.get("seeds", self.seeds))
             for problem in problems
             for agent in agents

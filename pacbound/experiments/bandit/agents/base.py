@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,8 @@ class Agent(ABC):
         settings: Hyper-parameters.
         seed: A derived seed that determines all randomness of the agent.
     """
+
+    reads: ClassVar[frozenset[str]] = frozenset()  # the settings that matter to it, besides LOOP
 
     def __init__(self, size: int, arms: int, settings: AgentSettings, seed: str) -> None:
         self.size = size

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from pacbound.experiments.bandit.agents.thompson import Thompson
 from pacbound.experiments.bandit.functional import FunctionalNetwork
-from pacbound.experiments.bandit.settings import AgentSettings
+from pacbound.experiments.bandit.settings import (
+    FUNCTIONAL,
+    NOISE,
+    SCALES,
+    TRAINING,
+    AgentSettings,
+)
 
 __all__ = ["FunctionalThompson"]
 
@@ -14,6 +20,7 @@ class FunctionalThompson(Thompson):
     (2019): the paper's fBNN.
     """
 
+    reads = SCALES | TRAINING | NOISE | FUNCTIONAL | {"initial_scale"}
     has_floor = False  # its prior says how uncertain it is where nothing was observed
 
     def make_network(

@@ -12,7 +12,14 @@ from pacbound.experiments.bandit.agents.base import Agent, Arms, Contexts, Rewar
 from pacbound.experiments.bandit.memory import Memory
 from pacbound.experiments.bandit.network import RewardNetwork
 from pacbound.experiments.bandit.regression import BayesianRegression
-from pacbound.experiments.bandit.settings import AgentSettings
+from pacbound.experiments.bandit.settings import (
+    NOISE,
+    PRIOR,
+    REGRESSION,
+    SCALES,
+    TRAINING,
+    AgentSettings,
+)
 from pacbound.experiments.bandit.stream import State, prefixed, under
 
 __all__ = ["NeuralLinear"]
@@ -25,6 +32,8 @@ class NeuralLinear(Agent):
     trainings they are updated with every observation.
     C. Riquelme, G. Tucker and J. Snoek, "Deep Bayesian bandits showdown" (2018).
     """
+
+    reads = SCALES | TRAINING | NOISE | PRIOR | REGRESSION
 
     def __init__(self, size: int, arms: int, settings: AgentSettings, seed: str) -> None:
         super().__init__(size, arms, settings, seed)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pacbound.errors import MissingDependency
 from pacbound.experiments.bandit.agents.base import Agent, Arms, Contexts, Rewards
 from pacbound.experiments.bandit.memory import Memory
-from pacbound.experiments.bandit.settings import AgentSettings
+from pacbound.experiments.bandit.settings import SCALES, AgentSettings
 from pacbound.experiments.bandit.stream import State, prefixed, under
 
 __all__ = ["VowpalWabbit"]
@@ -25,6 +25,8 @@ class VowpalWabbit(Agent):
     """It learns from every observation once, so its state is what it observed: with the
     probability of the choice, and the reward as it was scaled then.
     """
+
+    reads = SCALES
 
     def __init__(self, size: int, arms: int, settings: AgentSettings, seed: str) -> None:
         super().__init__(size, arms, settings, seed)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -12,9 +12,9 @@ import yaml
 from pacbound.errors import SettingError, unknown_name
 from pacbound.experiments.bandit.agents import AGENTS
 from pacbound.experiments.bandit.problems import problem_names
-from pacbound.experiments.bandit.settings import AgentSettings
+from pacbound.experiments.bandit.settings import LOOP, AgentSettings
 
-__all__ = ["PROTOCOLS", "TUNED", "UNTUNED", "agent_settings"]
+__all__ = ["PROTOCOLS", "TUNED", "UNTUNED", "agent_settings", "settings_of_all"]
 
 TUNED, UNTUNED = "tuned", "untuned"
 PROTOCOLS = (TUNED, UNTUNED)
@@ -64,6 +64,24 @@ def agent_settings(
             **given,
         }
     )
+
+
+def settings_of_all(
+    agents: Iterable[str],
+    problem: str,
+    protocol: str = TUNED,
+    overrides: Mapping[str, Any] | None = None,
+) -> dict[str, AgentSettings]:
+    """The settings of several agents; one that none of them reads is refused."""
+    found = {agent: agent_settings(agent, problem, protocol, overrides) for agent in agents}
+    for name in overrides or ():
+        if name not in LOOP.union(*(AGENTS[agent].reads for agent in found)):
+            readers = [agent for agent, kind in AGENTS.items() if name in kind.reads]
+            raise SettingError(
+                f"the setting {name} means nothing to {', '.join(found)}; it is for "
+                f"{', '.join(readers)}"
+            )
+    return found
 
 
 @cache
