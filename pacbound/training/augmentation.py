@@ -11,7 +11,7 @@ from pacbound.seeds import Noise
 
 __all__ = ["MIRRORING", "augmented"]
 
-PADDING = 4  # black pixels on every side; a window of the image's size is cut from the result
+PADDING = 4  # pixels of 0 on every side; a window of the image's size is cut from the result
 SHIFT = 2  # the same, with pixels of the image mirrored at its edges
 TURN, SHEAR, STRETCH, MOVE = 0.2, 0.2, 0.15, 0.15  # radians; MOVE in half image sizes
 

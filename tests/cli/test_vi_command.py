@@ -165,6 +165,36 @@ def test_the_table_runs_once_and_stands_beside_the_paper(
     assert "another checkpoint" in shown.stdout.replace("\n", " ")
 
 
+def test_flows_in_the_table_begin_with_the_linear_training(
+    tmp_path: Path, warm_workers: None
+) -> None:
+    """VGG-16, K-Linear and then K-Nonlinear: one curve, through both trainings."""
+    generator = np.random.default_rng(1)
+    labels = generator.integers(0, 2, 130)
+    inputs = generator.integers(0, 100, (130, 3, 32, 32)) + 100 * labels[:, None, None, None]
+    parts = np.split(inputs.astype(np.uint8), [100]), np.split(labels, [100])
+    names = ("x", "x_test", "y", "y_test")
+    path = tmp_path / "colours.npz"
+    np.savez(path, **dict(zip(names, [*parts[0], *parts[1]], strict=True)))
+    curves = {}
+    for posterior, more in {"k-linear": {}, "k-nonlinear": {"linear_epochs": 2}}.items():
+        settings = {"hidden": "[2,2,2,2,2]", "epochs": 2, "flow_hidden": "[2]", **more}
+        words = [w for k, v in settings.items() for w in ("--set", f"{k}={v}")]
+        words += ["--set", f"data={path}", "--network", "vgg-16", "--posterior", posterior]
+        words += ["--samples", "2", "--folder", str(tmp_path / "cells")]
+        result = run("table", "vi", *words, "--publish", tmp_path / "out")
+        assert result.exit_code == 0, result.output
+        record = json.loads((tmp_path / "out" / f"vgg-16-{posterior}.json").read_text())
+        assert (
+            record["training"]["peak_memory"] is None or record["training"]["peak_memory"] > 2**26
+        )
+        curves[posterior] = record["curve"]
+    first, then = curves["k-linear"], curves["k-nonlinear"]
+    assert [point["epoch"] for point in then] == [1, 2, 3, 4]
+    assert [point["test_error"] for point in then[:2]] == [point["test_error"] for point in first]
+    assert all(0 <= point["test_error"] <= 1 for point in then)
+
+
 @pytest.mark.parametrize(
     ("words", "says"),
     [

@@ -246,6 +246,23 @@ def test_vgg_has_the_blocks_that_its_name_says() -> None:
     assert not any(isinstance(layer, nn.BatchNorm2d) for layer in without)
 
 
+@pytest.mark.parametrize("batch_norm", [True, False])
+def test_the_likelihood_depends_on_every_parameter_of_vgg(batch_norm: bool) -> None:
+    """Only the KL would move the others, up to the noise of the prior."""
+    settings = small_vgg(batch_norm=batch_norm, initial_scale=0.05)
+    data = images(64)
+    split = split_of(settings, data)
+    network = TrainingRun(settings, data, split, None, None, ALONE, CPU, None).network.train()
+    outputs = network(torch.from_numpy(data.train_inputs).float() / 255, Noise(derive("noise")))
+    functional.cross_entropy(outputs, torch.from_numpy(data.train_labels)).backward()
+    gradients = {name: value.grad for name, value in network.named_parameters()}
+    sizes = {
+        name: 0.0 if found is None else float(found.abs().max())
+        for name, found in gradients.items()
+    }
+    assert min(sizes.values()) > 1e-4 * max(sizes.values()), sizes
+
+
 @pytest.mark.parametrize(
     ("shape", "channels", "words"),
     [

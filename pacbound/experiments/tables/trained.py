@@ -44,6 +44,7 @@ class TrainedCell(ABC):
 
     last_stage: ClassVar[str]  # the stage after training
     scratch: ClassVar[tuple[str, ...]] = ()  # files not needed once the result exists
+    watched: ClassVar[tuple[str, ...]] = ()  # logs of its epochs, besides that of training
 
     @property
     @abstractmethod
@@ -178,9 +179,16 @@ class TrainedCell(ABC):
                 and found.settings == self.settings
                 and found.data["sha256"] == data_sha256
             ):
+                self._take_watched(other.parent, folder)
                 for name in (LOG, CHECKPOINT):
                     _copy(other.with_name(name), folder / name)
                 return
+
+    def _take_watched(self, source: Path, folder: Path) -> None:
+        """Copy the further logs of a training."""
+        for name in self.watched:
+            if (source / name).exists():
+                _copy(source / name, folder / name)
 
     def _take_linear_phase(self, folder: Path, data: Dataset) -> None:
         """Begin with the finished training of a cell whose posterior this one starts as."""
@@ -196,6 +204,7 @@ class TrainedCell(ABC):
                 begun = after_linear_phase(self.settings, data, found)
             except PacboundError:  # a training with other settings
                 continue
+            self._take_watched(other.parent, folder)
             log = TrainingLog(folder / LOG)
             log.restart(0)  # a copy that was killed may have left records
             for record in TrainingLog(other.with_name(LOG)).records():

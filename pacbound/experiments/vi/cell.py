@@ -18,13 +18,14 @@ from pacbound.training.log import TrainingLog
 
 if TYPE_CHECKING:
     from pacbound.data import Dataset
+    from pacbound.data.sources import Progress as FetchProgress
     from pacbound.training.descent import Step
 
 __all__ = ["EVALUATION", "ViCell"]
 
 EVALUATION = "evaluation.json"
 PREDICTIONS = "predictions.npz"
-WATCHED = "test.log.jsonl"
+WATCHED, MEMORY = "test.log.jsonl", "memory.log.jsonl"
 PARTS = "predictions"  # the folder of those that an unfinished evaluation has made
 EVALUATING = "evaluating"
 CURVE = ("epoch", "seconds", "risk", "kl", "objective")  # of the training log; risk is the error
@@ -39,6 +40,7 @@ class ViCell(TrainedCell):
     samples: int  # the number of averaged networks
 
     last_stage: ClassVar[str] = EVALUATING
+    watched: ClassVar[tuple[str, ...]] = (WATCHED, MEMORY)
 
     @property
     def name(self) -> str:
@@ -54,6 +56,15 @@ class ViCell(TrainedCell):
         """The request of the evaluation."""
         return {"samples": self.samples}
 
+    def fetch(self, progress: FetchProgress) -> None:
+        """Load the data once, also those of the evaluation."""
+        from pacbound.data import load
+        from pacbound.experiments.vi.probing import OTHER
+
+        super().fetch(progress)
+        if self.data in OTHER:
+            load(OTHER[self.data], progress)
+
     # In the child process -------------------------------------------------------------------
 
     def figures(self, step: Step) -> str:
@@ -61,13 +72,13 @@ class ViCell(TrainedCell):
         return f"error {step.risk:.2%}  KL {step.kl:.0f}  −ELBO {step.objective:.3f}"
 
     def after_epoch(self, folder: Path, data: Dataset, epoch: int) -> None:
-        """Note the error on some test examples; nothing in the training depends on it."""
+        """Note the memory, and the error on some test examples; no training depends on them."""
         from pacbound.experiments.vi.learning import watched_error
 
-        self._watched(folder).append(epoch, watched_error(folder / CHECKPOINT, data))
-
-    def _watched(self, folder: Path) -> EpochLog:
-        return EpochLog(folder / WATCHED, "error")
+        _errors(folder).append(epoch, watched_error(folder / CHECKPOINT, data))
+        memory = peak_memory()
+        if memory is not None:
+            _memory(folder).append(epoch, memory)
 
     def conclude(self, folder: Path, data: Dataset, threads: int, report: Report) -> None:
         """Predict the test examples and write all metrics."""
@@ -90,7 +101,7 @@ class ViCell(TrainedCell):
         )
         probes = probe(predictor, data, self.samples, kept, on_chunk)
         save_probes(folder / PREDICTIONS, prediction, examples, probes)
-        records, watched = TrainingLog(folder / LOG).records(), self._watched(folder).epochs()
+        records, errors = TrainingLog(folder / LOG).records(), _errors(folder).epochs()
         last = records[-1]
         record = {
             "evaluation": evaluate(prediction, examples).to_mapping(),
@@ -101,11 +112,11 @@ class ViCell(TrainedCell):
                 "epochs": last.epoch,
                 "seconds": last.seconds,
                 "kl": last.kl,
-                "peak_memory": peak_memory(),
+                "peak_memory": _most_memory(folder),
             },
             "curve": [
                 {name: getattr(record, name) for name in CURVE}
-                | {"test_error": watched.get(record.epoch)}
+                | {"test_error": errors.get(record.epoch)}
                 for record in records
             ],
             "seconds": time.monotonic() - start,
@@ -182,3 +193,17 @@ class ViCell(TrainedCell):
                 return found
             found.append(Measured(EVALUATING, 1.0, seconds, modified(path)))
         return found
+
+
+def _errors(folder: Path) -> EpochLog:
+    return EpochLog(folder / WATCHED, "error")
+
+
+def _memory(folder: Path) -> EpochLog:
+    return EpochLog(folder / MEMORY, "bytes")
+
+
+def _most_memory(folder: Path) -> int | None:
+    """The peak of all processes that trained, and of this one."""
+    peaks = [peak_memory(), *_memory(folder).epochs().values()]
+    return max((int(peak) for peak in peaks if peak is not None), default=None)

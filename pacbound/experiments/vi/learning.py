@@ -45,7 +45,8 @@ def extrapolated(record: Mapping[str, Any]) -> float | None:
     if not points:
         return None
     last = points[-1][0]
-    phase = record["settings"]["epochs"]  # the length of the last one
+    settings = record["settings"]
+    phase = settings["epochs"] - settings.get("earlier_epochs", 0)  # the length of the last one
     late = [(epoch, error) for epoch, error in points if epoch > last - phase / 3]
     if len(late) < FEWEST or last >= PAPER_EPOCHS:
         return None

@@ -107,7 +107,9 @@ def _corruption(panel: Axes, record: Mapping[str, Any], style: Mapping[str, Any]
 
 
 def _learning(panel: Axes, record: Mapping[str, Any], style: Mapping[str, Any]) -> None:
-    points = [point for point in record["curve"] if point["risk"] > 0]
+    # What a posterior with flows begins with is another one's curve.
+    earlier = record["settings"].get("linear_epochs", 0)
+    points = [point for point in record["curve"] if point["risk"] > 0 and point["epoch"] >= earlier]
     panel.plot(
         [point["epoch"] for point in points], [100 * point["risk"] for point in points], **style
     )

@@ -15,7 +15,9 @@ from pacbound.predict.examples import Examples, examples_of
 from pacbound.predict.predictor import Prediction, Predictor
 from pacbound.predictors.chunks import Report, silent
 
-__all__ = ["Probes", "other_examples", "probe", "save_probes"]
+__all__ = ["OTHER", "Probes", "other_examples", "probe", "save_probes"]
+
+OTHER = {"mnist": "fashion-mnist", "cifar-5": "cifar-10", "cifar-10": "fashion-mnist"}
 
 FEW = 1000  # corrupted test examples
 OTHERS = 2000  # out-of-distribution examples
@@ -27,13 +29,14 @@ def other_examples(data: Dataset) -> Examples | None:
     The other five classes for CIFAR-5. Fashion-MNIST for digits; for CIFAR-10 with a black frame
     and three equal colours.
     """
-    if data.name not in ("mnist", "cifar-5", "cifar-10"):
+    if data.name not in OTHER:
         return None
+    other = load(OTHER[data.name])
     if data.name == "cifar-5":
-        whole = examples_of(load("cifar-10"))
+        whole = examples_of(other)
         there = np.flatnonzero(whole.labels >= data.classes)[:OTHERS]
-        return Examples(whole.inputs[there], whole.labels[there], "cifar-10", "test")
-    clothes = examples_of(load("fashion-mnist"), limit=OTHERS)
+        return Examples(whole.inputs[there], whole.labels[there], other.name, "test")
+    clothes = examples_of(other, limit=OTHERS)
     if len(data.input_shape) == 2:
         return clothes
     framed = np.pad(clothes.inputs, ((0, 0), (2, 2), (2, 2)))
