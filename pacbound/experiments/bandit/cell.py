@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -87,9 +87,9 @@ class BanditCell:
         """The problem."""
         return self.problem
 
-    def continues(self, other: Any) -> bool:
+    def inherits(self, other: Any) -> Collection[str]:
         """Every cell is on its own."""
-        return False
+        return ()
 
     def fetch(self, progress: FetchProgress) -> None:
         """Fetch the files of a problem. If they may have errors, prepare the problem too."""

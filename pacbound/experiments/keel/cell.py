@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -92,9 +92,9 @@ class KeelCell:
         """The name of the data set."""
         return f"keel-{self.table}"
 
-    def continues(self, other: Any) -> bool:
+    def inherits(self, other: Any) -> Collection[str]:
         """Every cell is on its own."""
-        return False
+        return ()
 
     def fetch(self, progress: FetchProgress) -> None:
         """Load the table once. One download brings all of them."""

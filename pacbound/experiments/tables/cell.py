@@ -6,7 +6,7 @@ estimates.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -74,8 +74,8 @@ class Cell(Protocol):
     def scratch(self) -> Sequence[str]:
         """The names of files that are not needed once the result exists."""
 
-    def continues(self, other: Any) -> bool:
-        """Whether it begins with the result of another cell, and should wait for that."""
+    def inherits(self, other: Any) -> Collection[str]:
+        """The stages that it takes from the result of another cell, for which it then waits."""
 
     def fetch(self, progress: FetchProgress) -> None:
         """Ensure that the data exist and fit; once, before any child process starts."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from pacbound.experiments.tables.cell import Cell, Progress
@@ -50,10 +50,18 @@ class Costs:
         """Seconds per unit of a stage's work, if known."""
         return self._measured.get((kind, stage), self._probed.get((kind, stage)))
 
-    def left(self, cell: Cell, progress: Progress | None = None) -> float | None:
-        """Seconds until a cell is done, from its current state; None if a pace is unknown."""
+    def left(
+        self, cell: Cell, progress: Progress | None = None, inherited: Collection[str] = ()
+    ) -> float | None:
+        """Seconds until a cell is done, from its current state; None if a pace is unknown.
+
+        Arguments:
+            inherited: Stages that it need not run, because it begins with another cell's result.
+        """
         total, passed = 0.0 if progress else self.startup, progress is not None
         for stage, amount in cell.work().items():
+            if progress is None and stage in inherited:
+                continue
             if progress is not None and stage == progress.stage:
                 amount, passed = max(amount - progress.done, 0.0), False
             elif passed:

@@ -139,11 +139,17 @@ class Pool:
     def seconds_left(self) -> float | None:
         """Seconds until all is done, with this many workers; None if unknown."""
         at_work = [self.left(running) for running in self.running.values()]
-        to_come = [self.costs.left(cell, self._reached.get(cell.name)) for cell in self.waiting]
+        to_come = [self._to_come(cell) for cell in self.waiting]
         known = [seconds for seconds in (*at_work, *to_come) if seconds is not None]
         if len(known) < len(at_work) + len(to_come):
             return None
         return makespan(known[: len(at_work)], known[len(at_work) :], self.workers)
+
+    def _to_come(self, cell: Cell) -> float | None:
+        """Seconds that a waiting cell takes, if known. What it will inherit takes none."""
+        others = (other for other in self.cells if other.name not in self.failures)
+        inherited = {stage for other in others for stage in cell.inherits(other)}
+        return self.costs.left(cell, self._reached.get(cell.name), inherited)
 
     def left(self, running: Running) -> float | None:
         """Seconds until a running cell is done, if known."""
@@ -175,7 +181,7 @@ class Pool:
         running = [one.cell for one in self.running.values()]
         for cell in self.waiting:
             pending = (*running, *self.away, *self.waiting)
-            if not any(cell.continues(other) for other in pending):
+            if not any(cell.inherits(other) for other in pending):
                 return cell
         return None
 

@@ -7,7 +7,7 @@ import json
 import os
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -33,6 +33,7 @@ __all__ = ["CHECKPOINT", "LOG", "PRIOR", "TrainedCell", "modified"]
 
 CHECKPOINT, LOG, PRIOR_LOG = "checkpoint.pt", "checkpoint.log.jsonl", "prior.log.jsonl"
 PRIOR = "learning the prior"  # a stage, if the prior learns
+WARM, LINEAR = "warm start", "linear training"  # stages before that of the posterior itself
 RECENT = 5  # epochs used to estimate the pace
 
 
@@ -103,19 +104,21 @@ class TrainedCell(ABC):
 
         load(self.settings.data, progress)
 
-    def continues(self, other: Any) -> bool:
-        """A posterior that starts as another one waits for the training of that."""
+    def inherits(self, other: Any) -> Collection[str]:
+        """A posterior that starts as another one begins with the training of that."""
         from pacbound.training.linear_phase import alike, linear_settings
 
         first = linear_settings(self.settings)
-        return first is not None and isinstance(other, TrainedCell) and alike(first, other.settings)
+        if first is None or not isinstance(other, TrainedCell):
+            return ()
+        return (PRIOR, WARM, LINEAR) if alike(first, other.settings) else ()
 
     def work(self) -> Mapping[str, float]:
         """The epochs of every phase of training, and the last stage as one unit."""
         epochs = {
             PRIOR: self.settings.prior_epochs if self.settings.prior_fraction else 0,
-            "warm start": self.settings.warm_start_epochs,
-            "linear training": self.settings.linear_epochs,
+            WARM: self.settings.warm_start_epochs,
+            LINEAR: self.settings.linear_epochs,
             "training": self.settings.epochs,
         }
         return {stage: n for stage, n in epochs.items() if n} | {self.last_stage: 1.0}

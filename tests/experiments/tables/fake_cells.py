@@ -33,8 +33,8 @@ class FakeCell:
     def fetch(self, progress: object) -> None:
         pass
 
-    def continues(self, other: object) -> bool:
-        return isinstance(other, FakeCell) and other.name == self.after
+    def inherits(self, other: object) -> tuple[str, ...]:
+        return ("working",) if isinstance(other, FakeCell) and other.name == self.after else ()
 
     def work(self) -> Mapping[str, float]:
         return {"working": 2.0, "checking": 1.0}

@@ -122,6 +122,19 @@ def test_the_time_is_measured_before_the_start(tmp_path: Path) -> None:
     assert pool.seconds_left() == 50.0 + 2 * startup
 
 
+def test_what_a_cell_inherits_takes_no_time(tmp_path: Path) -> None:
+    first, later = FakeCell("a"), FakeCell("b", after="a")
+    for cells, seconds in (([first, later], 30.0), ([later], 25.0)):
+        pool = Pool(cells, tmp_path, 1, threads=1)
+        pool.survey(Notes())
+        pool.costs.add_probe("fake", first.probe(1))
+        assert pool.seconds_left() == seconds
+    pool = Pool([first, later], tmp_path, 1, threads=1)
+    pool.waiting, pool.failures = [later], {"a": "diverged"}
+    pool.costs.add_probe("fake", first.probe(1))
+    assert pool.seconds_left() == 25.0
+
+
 def test_a_cell_that_runs_elsewhere_is_left_for_last(tmp_path: Path) -> None:
     first, second = FakeCell("a"), FakeCell("b")
     place = Place.of(first, tmp_path)
