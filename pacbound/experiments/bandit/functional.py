@@ -47,6 +47,7 @@ class FunctionalNetwork(RewardNetwork):
 
     def train(self, memory: Memory) -> None:
         """As RewardNetwork.train. The length of the kernel is the distance of typical contexts."""
+        self.settle(memory)
         spread = float(memory.inputs[:ROWS].var(0, dtype=np.float64).sum())
         self._length = self.settings.kernel_length * np.sqrt(2 * spread or 1.0)
         super().train(memory)

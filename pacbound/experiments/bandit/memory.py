@@ -19,12 +19,13 @@ class Memory:
 
     Arguments:
         size: The length of a context.
-        settings: The divisors of contexts and rewards, and whether rewards are standardised.
+        settings: The scales of contexts and rewards, and whether rewards are standardised.
     """
 
     def __init__(self, size: int, settings: AgentSettings) -> None:
         self.count = 0
-        self.context_scale = settings.context_scale
+        self.context_scale = np.float32(settings.context_scale)
+        self.contexts_settled = False
         self.standardized = settings.standardize
         self.reward_scale = settings.reward_scale
         self.center, self.scale = np.float32(0), np.float32(self.reward_scale)
@@ -56,10 +57,25 @@ class Memory:
             self.center = seen.mean(dtype=np.float64).astype(np.float32)
             self.scale = np.float32(self.reward_scale * (seen.std(dtype=np.float64) or 1))
 
+    def settle_contexts(self, length: float) -> None:
+        """Scale contexts to this mean length, by those so far. Later calls do nothing.
+
+        Adam moves every weight of the first layer by up to the rate, so its outputs move by up to
+        the rate times Σ|x|: a rate means the same for contexts of the same length.
+        """
+        if not self.contexts_settled:
+            lengths = np.linalg.norm(self.inputs[:, :-1].astype(np.float64), axis=1)
+            self._divide_contexts(np.float32((lengths.mean() or 1) / length))
+
+    def _divide_contexts(self, scale: np.float32) -> None:
+        """From now on; the stored ones, which have no scale yet, become what they would be."""
+        self._inputs[: self.count, :-1] /= scale
+        self.context_scale, self.contexts_settled = scale, True
+
     def as_inputs(self, contexts: NDArray[np.float32]) -> NDArray[np.float32]:
         """Contexts as a network sees them: scaled, with a 1 for the bias."""
         inputs = np.ones((len(contexts), self._inputs.shape[1]), np.float32)
-        np.divide(contexts, np.float32(self.context_scale), out=inputs[:, :-1])
+        np.divide(contexts, self.context_scale, out=inputs[:, :-1])
         return inputs
 
     @property
@@ -79,15 +95,23 @@ class Memory:
         return scaled
 
     def state(self) -> State:
-        """The centre and the scale, which depend on when they were last settled."""
-        return {"standard": np.array([self.center, self.scale])}
+        """Centre and scale of the rewards, and the scale of contexts: what was settled last."""
+        return {
+            "standard": np.array([self.center, self.scale]),
+            "contexts": np.array([self.context_scale, self.contexts_settled]),
+        }
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Continue from a saved state; ValueError if no rewards can lead to it."""
+        """Continue from a saved state; ValueError if no observations can lead to it."""
         center, scale = state["standard"]
-        if not scale > 0:
-            raise ValueError("its rewards have no scale")
+        context_scale, known = state["contexts"]
+        if not (scale > 0 and context_scale > 0):
+            raise ValueError("its rewards or contexts have no scale")
         self.center, self.scale = center, scale
+        if known and not self.contexts_settled:
+            self._divide_contexts(context_scale)
+        if (context_scale, known) != (self.context_scale, self.contexts_settled):
+            raise ValueError("its contexts have another scale")
 
 
 def _doubled(array: NDArray[Any]) -> NDArray[Any]:

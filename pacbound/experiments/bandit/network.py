@@ -52,6 +52,7 @@ class RewardNetwork:
     ) -> None:
         module = mlp((size,), [settings.hidden], arms)
         start = prior_center(module, settings.initializer, int(derive("start", seed)[:8], 16))
+        start = {name: settings.initial_gain * mean for name, mean in start.items()}
         flow = {
             "kind": "realnvp",
             "hidden": settings.flow_hidden,
@@ -87,14 +88,20 @@ class RewardNetwork:
 
     def train(self, memory: Memory) -> None:
         """Train on the minibatches of the settings, drawn with replacement from all of memory."""
+        self.settle(memory)
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             self._train(memory)
         if not np.isfinite(self.parameters.values).all():
             raise TrainingDiverged("training diverged: a smaller learning_rate may help")
 
+    def settle(self, memory: Memory) -> None:
+        """Scale what was observed as the settings say."""
+        if self.settings.context_length:
+            memory.settle_contexts(self.settings.context_length)
+        memory.settle()
+
     def _train(self, memory: Memory) -> None:
         settings = self.settings
-        memory.settle()
         rewards = memory.rewards
         if settings.reset_optimizer:
             self.optimizer.reset()

@@ -27,7 +27,7 @@ LOOP = frozenset({"train_every", "initial_training"})  # read by what plays the 
 SCALES = frozenset({"context_scale", "reward_scale", "standardize"})
 TRAINING = frozenset(
     {"minibatches", "batch", "learning_rate", "decay", "slowing", "reset_optimizer", "hidden"}
-    | {"initializer"}
+    | {"initializer", "initial_gain", "context_length"}
 )
 NOISE = frozenset({"noise", "learn_noise", "gamma_shape"})
 PRIOR = frozenset({"beta", "prior_variance", "prior_by_width"})
@@ -53,7 +53,11 @@ class AgentSettings:
     reset_optimizer: bool = False  # reset it before each training
     hidden: int = 50
     initializer: str = "fan-in-uniform"
+    initial_gain: float = 1.0  # the initial means are multiplied by this
     context_scale: float = 1.0  # contexts are divided by this
+    context_length: float = (
+        0.0  # or scaled once, at the first training, to this mean length; 0: not
+    )
     reward_scale: float = 1.0  # and rewards by this
     standardize: bool = False  # rewards by the mean and deviation of those seen so far
     # the ELBO
@@ -89,6 +93,11 @@ class AgentSettings:
                 raise SettingError(
                     f"setting {name} must be {expected}, not {getattr(self, name)!r}"
                 )
+        if self.context_length and self.context_scale != 1:
+            raise SettingError(
+                "settings context_length and context_scale exclude each other: contexts are scaled "
+                "to a length, or divided by a number"
+            )
         if self.batch % self.weight_draws:
             raise SettingError(
                 f"setting weight_draws must divide the batch of {self.batch}, "
@@ -165,7 +174,9 @@ _RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
     "reset_optimizer": (_flag, "true or false"),
     "hidden": (_whole(2), "a whole number of 2 or more"),
     "initializer": (lambda value: value in INITIALIZERS, f"one of {', '.join(INITIALIZERS)}"),
+    "initial_gain": (_positive, "a positive number"),
     "context_scale": (_positive, "a positive number"),
+    "context_length": (_not_negative, "a number of 0 or more"),
     "reward_scale": (_positive, "a positive number"),
     "standardize": (_flag, "true or false"),
     "noise": (_positive, "a positive number"),

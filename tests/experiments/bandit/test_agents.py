@@ -394,7 +394,10 @@ def test_the_linear_agent_samples_from_its_posterior() -> None:
     np.testing.assert_allclose(*frequency, atol=0.02)
 
 
-@pytest.mark.parametrize("changes", [{}, {"standardize": True, "learn_noise": True, "floor": 1.0}])
+SETTLED = {"standardize": True, "learn_noise": True, "floor": 1.0, "context_length": 3.0}
+
+
+@pytest.mark.parametrize("changes", [{}, SETTLED])
 @pytest.mark.parametrize("name", INSTALLED)
 def test_a_restored_agent_continues_as_the_original(name: str, changes: dict[str, Any]) -> None:
     settings = AgentSettings(hidden=5, minibatches=3, batch=8, **changes)
@@ -440,6 +443,41 @@ def test_rewards_are_standardized_by_those_seen_before_the_last_training() -> No
     same.settle()
     assert memory.rewards.dtype == np.float32
     np.testing.assert_array_equal(same.rewards, 0)
+
+
+def test_contexts_are_scaled_to_a_length_by_those_before_the_first_training() -> None:
+    settings = AgentSettings(context_length=10.0, hidden=4, minibatches=2, batch=8)
+    contexts = np.random.default_rng(0).normal(3, 40, (90, 3)).astype(np.float32)
+    arms, rewards = np.arange(90) % 2, np.ones(90, np.float32)
+    agent = make_agent("diag", 3, 2, settings, seed=0)
+    for rows in (slice(50), slice(50, 90)):
+        agent.observe(contexts[rows], arms[rows], rewards[rows])
+        agent.train()
+    scale = 10 / np.linalg.norm(contexts[:50].astype(np.float64), axis=1).mean()
+    np.testing.assert_allclose(agent.memory.inputs[:, :3], scale * contexts, rtol=1e-6)
+    assert (agent.memory.inputs[:, 3] == 1).all()
+    np.testing.assert_array_equal(agent.memory.as_inputs(contexts), agent.memory.inputs)
+    # The unit of contexts is then nothing that an agent can see.
+    other = make_agent("diag", 3, 2, settings, seed=0)
+    other.observe(1024 * contexts[:50], arms[:50], rewards[:50])
+    other.train()
+    fresh = make_agent("diag", 3, 2, settings, seed=0)
+    fresh.observe(contexts[:50], arms[:50], rewards[:50])
+    fresh.train()
+    np.testing.assert_array_equal(other.choose(1024 * contexts), fresh.choose(contexts))
+    nothing = make_agent("diag", 3, 2, settings, seed=0)
+    nothing.observe(np.zeros((5, 3), np.float32), arms[:5], rewards[:5])
+    nothing.train()
+    assert np.isfinite(nothing.memory.inputs).all()
+
+
+def test_a_gain_multiplies_the_initial_means() -> None:
+    usual, small = (
+        RewardNetwork(5, 2, "k-linear", AgentSettings(initial_gain=gain), derive("gain"))
+        for gain in (1.0, 0.25)
+    )
+    for one, other in zip(usual.layers, small.layers, strict=True):
+        np.testing.assert_array_equal(one.mean / 4, other.mean)
 
 
 def test_the_noise_is_learned_from_the_residuals() -> None:
@@ -543,6 +581,7 @@ def test_settings_come_from_yaml_values() -> None:
         ({"initializer": "ones"}, "initializer"),
         ({"reset_optimizer": 1}, "true or false"),
         ({"batch": 8, "weight_draws": 3}, "divide"),
+        ({"context_length": 10, "context_scale": 2}, "exclude each other"),
         ({"measurement_points": 16, "function_draws": 23}, "function_draws must be 24 or more"),
     ],
 )

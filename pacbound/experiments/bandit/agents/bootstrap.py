@@ -39,9 +39,13 @@ class Bootstrap(Agent):
         ]
 
     def choose(self, contexts: Contexts) -> Arms:
-        inputs = self.memories[0].as_inputs(contexts)
         members = self.stream.generator.integers(len(self.networks), size=len(contexts))
-        outputs = np.stack([network.predict(inputs) for network in self.networks])
+        outputs = np.stack(
+            [
+                network.predict(memory.as_inputs(contexts))
+                for network, memory in zip(self.networks, self.memories, strict=True)
+            ]
+        )
         best: Arms = np.argmax(outputs[members, np.arange(len(contexts))], axis=1)
         return best
 
@@ -59,11 +63,13 @@ class Bootstrap(Agent):
 
     def state(self) -> State:
         state = prefixed("agent", super().state())
-        for i, network in enumerate(self.networks):
+        for i, (network, memory) in enumerate(zip(self.networks, self.memories, strict=True)):
             state |= prefixed(f"member {i}", network.state())
+            state |= prefixed(f"memory {i}", memory.state())
         return state
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
         super().restore(under("agent", state))
-        for i, network in enumerate(self.networks):
+        for i, (network, memory) in enumerate(zip(self.networks, self.memories, strict=True)):
             network.restore(under(f"member {i}", state))
+            memory.restore(under(f"memory {i}", state))

@@ -59,9 +59,10 @@ class Thompson(Agent):
 
     def state(self) -> State:
         floor = {} if self.floor is None else prefixed("floor", self.floor.state())
-        return {**self.network.state(), **floor}
+        return {**prefixed("memory", self.memory.state()), **self.network.state(), **floor}
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
+        self.memory.restore(under("memory", state))
         self.network.restore(state)
         if self.floor is not None:
             self.floor.restore(under("floor", state))
