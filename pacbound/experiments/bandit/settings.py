@@ -56,7 +56,7 @@ class AgentSettings:
     initial_gain: float = 1.0  # the initial means are multiplied by this
     context_scale: float = 1.0  # contexts are divided by this
     context_length: float = (
-        0.0  # or scaled once, at the first training, to this mean length; 0: not
+        0.0  # or scaled to this mean length, at the first training
     )
     reward_scale: float = 1.0  # and rewards by this
     standardize: bool = False  # rewards by the mean and deviation of those seen so far
