@@ -55,9 +55,7 @@ class AgentSettings:
     initializer: str = "fan-in-uniform"
     initial_gain: float = 1.0  # the initial means are multiplied by this
     context_scale: float = 1.0  # contexts are divided by this
-    context_length: float = (
-        0.0  # or scaled to this mean length, at the first training
-    )
+    context_length: float = 0.0  # or scaled to this mean length, at the first training
     reward_scale: float = 1.0  # and rewards by this
     standardize: bool = False  # rewards by the mean and deviation of those seen so far
     # the ELBO
