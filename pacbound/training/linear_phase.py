@@ -11,6 +11,7 @@ from pacbound.posteriors import posterior_kind
 from pacbound.priors.split import split_of
 from pacbound.recipes import Settings
 from pacbound.training.checkpoints import Checkpoint, stored
+from pacbound.training.objectives import OBJECTIVES
 from pacbound.training.ranks import ALONE
 from pacbound.training.run import TrainingRun
 
@@ -20,12 +21,15 @@ __all__ = ["after_linear_phase", "alike", "linear_settings"]
 def linear_settings(settings: Settings) -> Settings | None:
     """The settings whose whole training is the linear phase of these; None without such a phase.
 
-    None too if the weight of the KL grows during training: it grows over all phases together.
+    None too if the weight of the KL grows during training, because it grows over all phases
+    together, or if it or the prior's variance is trained, because checkpoints do not keep these.
     """
     first = posterior_kind(settings.posterior).starts_as
     if not first or not settings.linear_epochs or settings.earlier_epochs:
         return None
-    if settings.beta_annealing:
+    if settings.beta_annealing or settings.prior_variance == "trained":
+        return None
+    if settings.objective in OBJECTIVES and OBJECTIVES[settings.objective].is_trained:
         return None
     return replace(settings, posterior=first, epochs=settings.linear_epochs, linear_epochs=0)
 
@@ -43,8 +47,6 @@ def after_linear_phase(settings: Settings, data: Dataset, linear: Checkpoint) ->
         raise SettingError("the checkpoint is not that of the linear phase of these settings")
     split, prior = split_of(settings, data), linear.stored_prior
     run = TrainingRun(settings, data, split, prior, None, ALONE, CPU, None)
-    if [*run.prior_variance.parameters(), *run.objective.parameters()]:
-        raise SettingError("a trained prior variance or weight of the KL is not in the checkpoint")
     flows = stored(run.network)  # they start as the identity
     run.begin_at(replace(linear, posterior={**flows, **linear.posterior}))
     if run.average is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -19,6 +19,8 @@ __all__ = ["OBJECTIVES", "Elbo", "Objective", "objective_named", "objective_of"]
 
 class Objective(nn.Module, ABC):
     """A bound on the risk, minimised over the posterior."""
+
+    is_trained: ClassVar[bool] = False  # whether it has parameters of its own
 
     def __init__(self, m: int, delta: float) -> None:
         super().__init__()
@@ -48,6 +50,8 @@ class Catoni(Objective):
 
 class CatoniTrained(Objective):
     """Catoni's bound with β trained by gradient, as in the paper."""
+
+    is_trained = True
 
     def __init__(self, m: int, delta: float) -> None:
         super().__init__(m, delta)

@@ -19,6 +19,7 @@ from pacbound.training.checkpoints import Checkpoint, restored
 from pacbound.training.linear_phase import after_linear_phase, linear_settings
 from pacbound.training.log import EpochRecord, TrainingLog, log_path
 from pacbound.training.loop import train
+from pacbound.training.objectives import OBJECTIVES, objective_named
 
 change = dataclasses.replace
 
@@ -304,14 +305,25 @@ def test_another_training_is_not_the_linear_phase(
         after_linear_phase(settings, tiny_data, linear)
 
 
-def test_a_trained_prior_variance_is_not_in_the_checkpoint_of_the_linear_phase(
-    tiny_settings: Settings, tiny_data: Dataset
+@pytest.mark.parametrize(
+    "trained", [{"prior_variance": "trained"}, {"objective": "catoni-trained"}]
+)
+def test_what_is_trained_beside_the_posterior_is_not_in_the_checkpoint_of_the_linear_phase(
+    tiny_settings: Settings, tiny_data: Dataset, trained: dict[str, object]
 ) -> None:
-    settings = change(tiny_settings, prior_variance="trained", **FLOWS)
-    first = linear_settings(settings)
+    settings = change(tiny_settings, **trained, **FLOWS)
+    assert linear_settings(settings) is None  # so nothing is inherited, nor left out of forecasts
+    first = linear_settings(change(tiny_settings, **FLOWS))
     assert first is not None
-    with pytest.raises(PacboundError, match="is not in the checkpoint"):
-        after_linear_phase(settings, tiny_data, train(first, tiny_data))
+    linear = train(change(first, **trained), tiny_data)
+    with pytest.raises(PacboundError, match="linear phase"):
+        after_linear_phase(settings, tiny_data, linear)
+
+
+@pytest.mark.parametrize("name", OBJECTIVES)
+def test_objectives_say_whether_they_are_trained(name: str) -> None:
+    parameters = [*objective_named(name, 100, 0.05).parameters()]
+    assert bool(parameters) == OBJECTIVES[name].is_trained
 
 
 def test_only_some_settings_have_a_linear_phase(tiny_settings: Settings) -> None:

@@ -69,15 +69,13 @@ class BanditCell:
         Settings at their defaults are omitted, so runs made before a setting existed stay the
         same.
         """
-        defaults = AgentSettings().to_mapping()
-        settings = self.settings.to_mapping()
         parts = {
             "problem": self.label,
             "content": None if self.problem in problem_names() else _content(self.problem),
             "agent": self.agent,
             "seed": self.seed,
             "steps": self.steps,
-            "settings": {k: v for k, v in settings.items() if v != defaults[k]},
+            "settings": self.settings.changes(),
         }
         text = json.dumps(parts, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()

@@ -45,12 +45,10 @@ class FunctionalNetwork(RewardNetwork):
         super().__init__(size, arms, "diag", settings, seed)
         self._length = 1.0
 
-    def train(self, memory: Memory) -> None:
-        """As RewardNetwork.train. The length of the kernel is the distance of typical contexts."""
-        self.settle(memory)
+    def prepare(self, memory: Memory) -> None:
+        """The length of the kernel is the distance of typical contexts."""
         spread = float(memory.inputs[:ROWS].var(0, dtype=np.float64).sum())
         self._length = self.settings.kernel_length * np.sqrt(2 * spread or 1.0)
-        super().train(memory)
 
     def gradient(self, inputs: Array, chosen: Array, rewards: Array, weight: float) -> None:
         """As RewardNetwork.gradient, with the KL at measurement points drawn from the inputs."""

@@ -25,7 +25,8 @@ class Memory:
     def __init__(self, size: int, settings: AgentSettings) -> None:
         self.count = 0
         self.context_scale = np.float32(settings.context_scale)
-        self.contexts_settled = False
+        self._context_length = settings.context_length
+        self._context_scale_known = not settings.context_length
         self.standardized = settings.standardize
         self.reward_scale = settings.reward_scale
         self.center, self.scale = np.float32(0), np.float32(self.reward_scale)
@@ -48,29 +49,23 @@ class Memory:
         self.count = last
 
     def settle(self) -> None:
-        """Standardise by the rewards so far; until the next call, new ones are treated alike.
+        """Scale by what was observed so far; so are new observations until the next call.
 
-        All arms have the same centre and scale, so the best arm stays the best.
+        Rewards are standardised anew by each call. All arms have the same centre and scale, so the
+        best arm stays the best. Contexts are scaled to their mean length by the first call.
         """
         if self.standardized:
             seen = self._rewards[: self.count]
             self.center = seen.mean(dtype=np.float64).astype(np.float32)
             self.scale = np.float32(self.reward_scale * (seen.std(dtype=np.float64) or 1))
-
-    def settle_contexts(self, length: float) -> None:
-        """Scale contexts to this mean length, by those so far. Later calls do nothing.
-
-        Adam moves every weight of the first layer by up to the rate, so its outputs move by up to
-        the rate times Σ|x|: a rate means the same for contexts of the same length.
-        """
-        if not self.contexts_settled:
+        if self._context_length and not self._context_scale_known:
             lengths = np.linalg.norm(self.inputs[:, :-1].astype(np.float64), axis=1)
-            self._divide_contexts(np.float32((lengths.mean() or 1) / length))
+            self._divide_contexts(np.float32((lengths.mean() or 1) / self._context_length))
 
     def _divide_contexts(self, scale: np.float32) -> None:
-        """From now on; the stored ones, which have no scale yet, become what they would be."""
+        """From now on. The stored contexts were not divided yet, and become what they would be."""
         self._inputs[: self.count, :-1] /= scale
-        self.context_scale, self.contexts_settled = scale, True
+        self.context_scale, self._context_scale_known = scale, True
 
     def as_inputs(self, contexts: NDArray[np.float32]) -> NDArray[np.float32]:
         """Contexts as a network sees them: scaled, with a 1 for the bias."""
@@ -98,7 +93,7 @@ class Memory:
         """Centre and scale of the rewards, and the scale of contexts: what was settled last."""
         return {
             "standard": np.array([self.center, self.scale]),
-            "contexts": np.array([self.context_scale, self.contexts_settled]),
+            "contexts": np.array([self.context_scale, self._context_scale_known]),
         }
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
@@ -107,10 +102,12 @@ class Memory:
         context_scale, known = state["contexts"]
         if not (scale > 0 and context_scale > 0):
             raise ValueError("its rewards or contexts have no scale")
+        if not self.standardized and (center, scale) != (self.center, self.scale):
+            raise ValueError("its rewards have another scale")
         self.center, self.scale = center, scale
-        if known and not self.contexts_settled:
+        if known and not self._context_scale_known:
             self._divide_contexts(context_scale)
-        if (context_scale, known) != (self.context_scale, self.contexts_settled):
+        elif (context_scale, known) != (self.context_scale, self._context_scale_known):
             raise ValueError("its contexts have another scale")
 
 

@@ -88,17 +88,15 @@ class RewardNetwork:
 
     def train(self, memory: Memory) -> None:
         """Train on the minibatches of the settings, drawn with replacement from all of memory."""
-        self.settle(memory)
+        memory.settle()
+        self.prepare(memory)
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             self._train(memory)
         if not np.isfinite(self.parameters.values).all():
             raise TrainingDiverged("training diverged: a smaller learning_rate may help")
 
-    def settle(self, memory: Memory) -> None:
-        """Scale what was observed as the settings say."""
-        if self.settings.context_length:
-            memory.settle_contexts(self.settings.context_length)
-        memory.settle()
+    def prepare(self, memory: Memory) -> None:
+        """Compute what depends on the contexts, before each training."""
 
     def _train(self, memory: Memory) -> None:
         settings = self.settings

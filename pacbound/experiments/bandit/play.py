@@ -85,7 +85,7 @@ def play(
         "problem": problem.name,
         "sha256": _digest(problem),
         "agent": agent,
-        "settings": settings.to_mapping(),
+        "settings": settings.changes(),
         "seed": seed,
     }
     if checkpoint is not None:

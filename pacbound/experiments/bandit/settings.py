@@ -93,15 +93,16 @@ class AgentSettings:
                 )
         if self.context_length and self.context_scale != 1:
             raise SettingError(
-                "settings context_length and context_scale exclude each other: contexts are scaled "
-                "to a length, or divided by a number"
+                "settings context_length and context_scale exclude each other: set context_length "
+                "to 0, or context_scale to 1"
             )
         if self.batch % self.weight_draws:
             raise SettingError(
                 f"setting weight_draws must divide the batch of {self.batch}, "
                 f"which {self.weight_draws} does not"
             )
-        # Draws are pairs of opposite noise, so those of fewer pairs have a singular covariance.
+        # The inverse covariance of n independent normal draws of M numbers is n/(n − M − 1) times
+        # too large on average: 3.4 times for 24 draws at 16 points, 18 times for 18.
         least = math.ceil(1.5 * self.measurement_points)
         if self.score == "gaussian" and self.function_draws < least:
             raise SettingError(
@@ -119,6 +120,11 @@ class AgentSettings:
                 raise unknown_name("setting", str(key), types)
             converted[key] = _as(str(types[key]), value)
         return cls(**converted)
+
+    def changes(self) -> dict[str, Any]:
+        """What differs from the defaults: a new setting changes nothing about older runs."""
+        defaults = AgentSettings().to_mapping()
+        return {k: v for k, v in self.to_mapping().items() if v != defaults[k]}
 
     def to_mapping(self) -> dict[str, Any]:
         """The inverse of `from_mapping`, with plain types."""

@@ -147,13 +147,16 @@ class Pool:
 
     def _to_come(self, cell: Cell) -> float | None:
         """Seconds that a waiting cell takes, if known. What it will inherit takes none."""
-        others = (other for other in self.cells if other.name not in self.failures)
-        inherited = {stage for other in others for stage in cell.inherits(other)}
-        return self.costs.left(cell, self._reached.get(cell.name), inherited)
+        return self.costs.left(cell, self._reached.get(cell.name), self._inherited(cell))
 
     def left(self, running: Running) -> float | None:
         """Seconds until a running cell is done, if known."""
-        return self.costs.left(running.cell, running.progress)
+        return self.costs.left(running.cell, running.progress, self._inherited(running.cell))
+
+    def _inherited(self, cell: Cell) -> set[str]:
+        """The stages that it need not run, because another cell does."""
+        others = (other for other in self.cells if other.name not in self.failures)
+        return {stage for other in others for stage in cell.inherits(other)}
 
     def _peek(self) -> None:
         now = time.monotonic()

@@ -457,7 +457,7 @@ def test_contexts_are_scaled_to_a_length_by_those_before_the_first_training() ->
     np.testing.assert_allclose(agent.memory.inputs[:, :3], scale * contexts, rtol=1e-6)
     assert (agent.memory.inputs[:, 3] == 1).all()
     np.testing.assert_array_equal(agent.memory.as_inputs(contexts), agent.memory.inputs)
-    # The unit of contexts is then nothing that an agent can see.
+    # From the first training on, the unit of contexts is nothing that an agent can see.
     other = make_agent("diag", 3, 2, settings, seed=0)
     other.observe(1024 * contexts[:50], arms[:50], rewards[:50])
     other.train()
@@ -465,10 +465,30 @@ def test_contexts_are_scaled_to_a_length_by_those_before_the_first_training() ->
     fresh.observe(contexts[:50], arms[:50], rewards[:50])
     fresh.train()
     np.testing.assert_array_equal(other.choose(1024 * contexts), fresh.choose(contexts))
-    nothing = make_agent("diag", 3, 2, settings, seed=0)
-    nothing.observe(np.zeros((5, 3), np.float32), arms[:5], rewards[:5])
-    nothing.train()
-    assert np.isfinite(nothing.memory.inputs).all()
+    zeros = make_agent("diag", 3, 2, settings, seed=0)
+    zeros.observe(np.zeros((5, 3), np.float32), arms[:5], rewards[:5])
+    zeros.train()
+    assert np.isfinite(zeros.memory.inputs).all()
+
+
+@pytest.mark.parametrize(
+    ("settings", "key", "value"),
+    [
+        (AgentSettings(), "contexts", [1000, 1]),
+        (AgentSettings(), "contexts", [1, 0]),
+        (AgentSettings(context_length=2.0), "contexts", [-1, 1]),
+        (AgentSettings(context_length=2.0), "contexts", [3, 0]),
+        (AgentSettings(), "standard", [5, 3]),
+        (AgentSettings(standardize=True), "standard", [5, 0]),
+    ],
+)
+def test_scales_that_no_observations_lead_to_are_refused(
+    settings: AgentSettings, key: str, value: list[float]
+) -> None:
+    memory = Memory(2, settings)
+    memory.add(np.ones((3, 2), np.float32), np.arange(3), np.ones(3, np.float32))
+    with pytest.raises(ValueError, match="scale"):
+        memory.restore({**memory.state(), key: np.array(value, np.float32)})
 
 
 def test_a_gain_multiplies_the_initial_means() -> None:

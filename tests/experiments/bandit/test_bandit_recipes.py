@@ -42,7 +42,11 @@ def test_agents_without_tuning_differ_only_in_what_is_their_own() -> None:
         learning_rate=1e-4,
         minibatches=100,
         standardize=True,
-        noise=0.1,
+        context_length=14.0,
+        initial_gain=0.3,
+        noise=0.3,
+        learn_noise=True,
+        beta=0.05,
         prior_variance=(2.0,),
         prior_by_width=True,
         initial_scale=(0.0067,),
@@ -51,6 +55,15 @@ def test_agents_without_tuning_differ_only_in_what_is_their_own() -> None:
     )
     for agent in AGENTS:
         assert agent == "fbnn" or agent_settings(agent, "adult", "untuned") == common
+
+
+def test_one_way_to_scale_contexts_replaces_the_other() -> None:
+    divided = agent_settings("diag", "adult", "untuned", {"context_scale": 2.0})
+    assert (divided.context_scale, divided.context_length) == (2.0, 0.0)
+    long = agent_settings("diag", "jester", "tuned", {"context_length": 14.0})
+    assert (long.context_scale, long.context_length) == (1.0, 14.0)
+    with pytest.raises(PacboundError, match="exclude each other"):
+        agent_settings("diag", "adult", "untuned", {"context_scale": 2.0, "context_length": 3.0})
 
 
 def test_the_nearest_says_most(monkeypatch: pytest.MonkeyPatch) -> None:

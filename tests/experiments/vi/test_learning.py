@@ -40,6 +40,10 @@ def test_only_the_last_phase_is_continued() -> None:
     record = trained({n: 0.12 + 1.5 / n for n in range(1, 31)}, 0.16)
     assert extrapolated(record | {"settings": {"epochs": 12}}) is not None  # its third is 4 epochs
     assert extrapolated(record | {"settings": {"epochs": 8}}) is None
+    # A continued run has the epochs before it in its number of epochs.
+    continued = {"epochs": 30, "earlier_epochs": 18}
+    assert extrapolated(record | {"settings": continued}) is not None
+    assert extrapolated(record | {"settings": continued | {"earlier_epochs": 22}}) is None
 
 
 def test_errors_are_shares() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,8 @@ class VowpalWabbit(Agent):
             raise MissingDependency(
                 "the agent vw needs vowpalwabbit; install it with: pip install 'pacbound[vw]'"
             ) from error
-        self.memory = Memory(size, settings)
+        # It normalises its steps by the scale of every column, so contexts need no length.
+        self.memory = Memory(size, replace(settings, context_length=0.0))
         self.workspace = Workspace(OPTIONS)
         self._probabilities: list[float] = []  # of the arms that were pulled, or will be next
         self._rewards: list[float] = []  # as they were learned

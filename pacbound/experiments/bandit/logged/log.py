@@ -87,14 +87,13 @@ def _csv(path: Path) -> Log:
         raise DataError(f"{path} has no rows")
     where = [f"{path}, row {number}" for number in range(2, len(columns["action"]) + 2)]
     for name in COLUMNS:
-        missing = [
-            place for cell, place in zip(columns[name], where, strict=True) if is_missing(cell)
-        ]
-        if missing:
-            raise DataError(
-                f"{missing[0]}: no {name} was logged; remove such rows only if this does not "
-                "depend on what was chosen and on what it brought"
-            )
+        for cell, place in zip(columns[name], where, strict=True):
+            if is_missing(cell):
+                word = f" ({cell!r} means a missing value)" if cell else ""
+                raise DataError(
+                    f"{place}: the {name} is missing{word}; remove such rows only if whether it is "
+                    "missing does not depend on the action and the reward"
+                )
     numbers = {
         name: [number_of(cell, place, name) for cell, place in zip(cells, where, strict=True)]
         for name, cells in columns.items()

@@ -20,6 +20,7 @@ TUNED, UNTUNED = "tuned", "untuned"
 PROTOCOLS = (TUNED, UNTUNED)
 EVERY = "every"  # agent
 OWN = "own"  # problem
+CONTEXT_SCALES = ("context_scale", "context_length")
 CHOSEN = {  # runs differ in these, so they are selected, not set
     "problem": "the argument of bandit, or --problem of table",
     "agent": "--agent",
@@ -52,6 +53,10 @@ def agent_settings(
     for name, option in CHOSEN.items():
         if name in given:
             raise SettingError(f"{name} is not a setting of an agent; choose it with {option}")
+    # One of the two ways to scale contexts takes the place of the other.
+    for one, other in (CONTEXT_SCALES, CONTEXT_SCALES[::-1]):
+        if one in given and other not in given:
+            given[other] = getattr(AgentSettings, other)
     values = _protocols()[protocol]
     named = problem in problem_names()
     there = values["problems"].get(problem, {}) if named else values[OWN]
