@@ -17,6 +17,7 @@ from pacbound.files import file_digest
 from pacbound.networks.stochastic import StochasticNetwork
 from pacbound.predict.ensemble import Ensemble, ensemble
 from pacbound.predict.metrics import Entropies, entropy
+from pacbound.predict.own_statistics import OwnStatistics
 from pacbound.predictors.chunks import Report, silent
 from pacbound.predictors.issuing import posterior_of
 from pacbound.recipes import Settings
@@ -28,6 +29,7 @@ __all__ = ["Prediction", "Predictor", "load_finished"]
 
 DRAWS = 20  # the largest number of networks in memory
 WEIGHTS = 2**26  # the largest number of their weights
+NORMALISING = 1000  # training inputs for the batch-normalisation statistics of a drawn network
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +54,7 @@ class Predictor:
     module: nn.Module  # the plain network
     seed: str
     device: torch.device = torch.device("cpu")  # noqa: RUF009 - it is immutable
+    statistics: OwnStatistics | None = None  # None: the buffers of the module are for all networks
 
     @classmethod
     def of(
@@ -65,7 +68,9 @@ class Predictor:
     ) -> Predictor:
         """The posterior of a checkpoint, for a data set of the right shape.
 
-        Networks are drawn on the CPU, so they are the same for every device.
+        Networks are drawn on the CPU, so they are the same for every device. With batch
+        normalisation, each has its own statistics if the data are those of the training, and
+        otherwise the running ones.
 
         Arguments:
             for_rows: Draw the networks from the checkpoint alone, so that the prediction for a row
@@ -78,7 +83,13 @@ class Predictor:
         # These are not drawn: the statistics of batch normalisation.
         plain.load_state_dict(dict(problem.network.module.named_buffers()), strict=False)
         seed = derive("prediction", file_digest(path), "rows" if for_rows else data.sha256)
-        return cls(checkpoint.settings, problem.network, plain.to(device), seed, device)
+        plain.to(device)
+        statistics = None
+        if checkpoint.settings.batch_norm and not for_rows and _trained_on(checkpoint, data):
+            places = Noise(derive("statistics", seed)).permutation(data.m)[:NORMALISING].numpy()
+            inputs = network_inputs(checkpoint.settings, data.train_inputs[places])
+            statistics = OwnStatistics(plain, inputs.to(device))
+        return cls(checkpoint.settings, problem.network, plain, seed, device, statistics)
 
     def predict(
         self, inputs: NDArray[np.generic], samples: int, report: Report = silent
@@ -121,7 +132,14 @@ class Predictor:
                 for number in numbers
             ]
             there = [{k: v.to(self.device) for k, v in drawn.items()} for drawn in weights]
+            if self.statistics is not None:
+                for number, drawn in zip(numbers, there, strict=True):
+                    drawn.update(self.statistics.of(number, drawn))
             yield ensemble(self.module, there), len(weights)
+
+
+def _trained_on(checkpoint: Checkpoint, data: Dataset) -> bool:
+    return bool(checkpoint.data["sha256"] == data.sha256)
 
 
 def _probabilities(networks: Ensemble, inputs: Tensor) -> Tensor:

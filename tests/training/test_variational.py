@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.distributions import Independent, Normal, kl_divergence
 from torch.nn import functional
 
@@ -278,7 +278,51 @@ def test_vgg_refuses_what_does_not_fit(
         vgg(shape, channels, 10, batch_norm=False)
 
 
-def test_vgg_trains_augmented_and_predicts_with_the_statistics_of_training(tmp_path: Path) -> None:
+def by_layers(module: nn.Sequential, seen: Tensor, inputs: Tensor) -> Tensor:
+    """The outputs for inputs if every batch normalisation knows its values for `seen` alone."""
+    for layer in module:
+        if isinstance(layer, nn.BatchNorm2d):
+            mean = seen.mean((0, 2, 3), keepdim=True)
+            centered = seen - mean
+            n = seen.numel() / seen.shape[1]
+            variance = centered.square().mean((0, 2, 3), keepdim=True)
+            inputs = (inputs - mean) / (variance * n / (n - 1) + layer.eps).sqrt()
+            seen = centered / (variance + layer.eps).sqrt()
+        else:
+            seen, inputs = layer(seen), layer(inputs)
+    return inputs
+
+
+def test_each_drawn_network_has_its_own_statistics_of_the_training_images(tmp_path: Path) -> None:
+    data = images(256)
+    path = tmp_path / "vgg.pt"
+    train(small_vgg(initial_scale=0.1), data, path)
+    predictor = Predictor.of(path, data)
+    prediction = predictor.predict(data.test_inputs[:10], 3).probabilities
+    plain = vgg(data.input_shape, [4, 4, 6, 6, 8], 2, batch_norm=True)
+    seen, inputs = (
+        torch.from_numpy(part).float() / 255 for part in (data.train_inputs, data.test_inputs[:10])
+    )
+    total = torch.zeros(10, 2)
+    for number in range(3):
+        weights = predictor.network.draw_weights(Noise(derive("network", predictor.seed, number)))
+        plain.load_state_dict(weights, strict=False)
+        with torch.no_grad():
+            total += by_layers(plain, seen, inputs).softmax(1)
+    np.testing.assert_allclose(prediction, (total / 3).numpy(), atol=1e-5)
+    # One image at a time gives the same: no statistics of the predicted images are used.
+    single = predictor.predict(data.test_inputs[:1], 3).probabilities
+    np.testing.assert_allclose(single, prediction[:1], atol=1e-6)
+    # Without the data of the training there are only the running ones.
+    other = dataclasses.replace(data, train_labels=1 - data.train_labels)
+    assert Predictor.of(path, other).statistics is None
+    rows = Predictor.of(path, data, for_rows=True)
+    assert rows.statistics is None
+    running = dataclasses.replace(predictor, statistics=None)
+    assert abs(running.predict(data.test_inputs, 3).probabilities[:10] - prediction).max() > 1e-3
+
+
+def test_vgg_trains_augmented_and_predicts_rows_with_its_running_statistics(tmp_path: Path) -> None:
     data = images(256)
     path = tmp_path / "vgg.pt"
     settings = small_vgg(augmentation="flip-crop", warm_start_epochs=1, epochs=4)
@@ -288,7 +332,7 @@ def test_vgg_trains_augmented_and_predicts_with_the_statistics_of_training(tmp_p
     saved = Checkpoint.load(path).posterior
     statistics = [name for name in saved if name.endswith("running_mean")]
     assert len(statistics) == 13
-    predictor = Predictor.of(path, data)
+    predictor = Predictor.of(path, data, for_rows=True)
     prediction = predictor.predict(data.test_inputs[:10], 3).probabilities
     # By hand: the plain network with the saved statistics and the weights of each draw.
     plain = vgg(data.input_shape, [4, 4, 6, 6, 8], 2, batch_norm=True).eval()
