@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.func import functional_call
 from torch.nn import functional
 
-__all__ = ["Dense", "Ensemble", "Separate", "ensemble"]
+__all__ = ["Dense", "Ensemble", "Separate", "ensemble", "fast"]
 
 
 class Ensemble(ABC):
@@ -90,14 +90,14 @@ class Separate(Ensemble):
 
     def __init__(self, module: nn.Module, weights: Sequence[Mapping[str, Tensor]]) -> None:
         self.module = module
-        self.weights = [{name: _fast(value) for name, value in w.items()} for w in weights]
+        self.weights = [{name: fast(value) for name, value in w.items()} for w in weights]
 
     def __call__(self, inputs: Tensor) -> Tensor:
         outputs = [functional_call(self.module, drawn, (inputs,)) for drawn in self.weights]
         return torch.stack(outputs)
 
 
-def _fast(weight: Tensor) -> Tensor:
+def fast(weight: Tensor) -> Tensor:
     """Kernels with channels last, so that later layers have them too: pooling is far faster then.
 
     `contiguous` would not do: it leaves a kernel with a single channel unchanged.

@@ -10,6 +10,8 @@ from torch import Tensor, nn
 from torch.func import functional_call
 from torch.nn.modules.batchnorm import _BatchNorm
 
+from pacbound.predict.ensemble import fast
+
 __all__ = ["OwnStatistics"]
 
 
@@ -38,7 +40,8 @@ class OwnStatistics:
         """The buffers of network `number`, which has these weights."""
         if number not in self.known:
             statistics = {name: value.clone() for name, value in self.start.items()}
+            there = {name: fast(value) for name, value in weights.items()}
             with torch.no_grad():
-                functional_call(self.module, {**weights, **statistics}, (self.inputs,))
+                functional_call(self.module, {**there, **statistics}, (self.inputs,))
             self.known[number] = statistics
         return self.known[number]

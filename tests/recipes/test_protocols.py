@@ -11,6 +11,7 @@ from pacbound.errors import PacboundError
 from pacbound.experiments.pac_bayes.table import PAPER as NETWORKS
 from pacbound.posteriors import POSTERIORS
 from pacbound.recipes import Settings, parse_override, recipe, recipe_names, recipe_text
+from pacbound.training.run import phases_of
 
 NOISY = [name for name, kind in POSTERIORS.items() if kind.has_noise]
 
@@ -64,6 +65,24 @@ def test_the_papers_protocol_is_the_papers_for_every_posterior(name: str, poster
     settings = recipe(name, {"protocol": "paper", "posterior": posterior})
     assert {key: getattr(settings, key) for key in PAPER} == PAPER
     assert (settings.protocol, settings.posterior) == ("paper", posterior)
+
+
+@pytest.mark.parametrize(
+    ("name", "diag", "k_linear", "k_nonlinear"),
+    [
+        ("vi-lenet-5", 0.0005, 0.0005, 0.0005),
+        ("vi-lenet-5-cifar5", 0.0003, 0.0003, 0.0005),
+        ("vi-vgg-16", 0.0005, 0.0005, 0.001),
+        ("vi-vgg-16-augmented", 0.0005, 0.0005, 0.0005),
+    ],
+)
+def test_the_appendix_has_these_rates_for_variational_inference(
+    name: str, diag: float, k_linear: float, k_nonlinear: float
+) -> None:
+    for posterior, rate in (("diag", diag), ("k-linear", k_linear), ("k-nonlinear", k_nonlinear)):
+        settings = recipe(name, {"protocol": "paper", "posterior": posterior})
+        assert phases_of(settings)[-1].learning_rate == rate
+        assert (settings.warm_start_epochs, settings.epochs) == (10, 200)
 
 
 @whole_recipes

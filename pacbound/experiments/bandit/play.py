@@ -26,7 +26,7 @@ __all__ = ["FIXED", "PULLS", "Progress", "UnreadableState", "play"]
 
 PULLS = 2  # of every arm, before the agent chooses
 FIXED = "fixed"  # the best fixed arm in hindsight: computed, not played
-FORMAT = "pacbound-bandit-run/1"
+FORMAT = "pacbound-bandit-run/2"
 SAVE_EVERY = 1.0  # seconds, if saving is quick
 SAVING = 0.02  # the largest share of the time spent on saving
 

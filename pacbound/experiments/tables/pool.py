@@ -74,6 +74,11 @@ class Pool:
         self.cells, self.root, self.workers, self.threads = cells, root, workers, threads
         self._engine = engine or Here()
         self.costs = Costs(cells, root)
+        # By name: the stages that a cell need not run, and the other cell that does.
+        self._inheritance = {
+            cell.name: {other.name: set(cell.inherits(other)) for other in cells if other != cell}
+            for cell in cells
+        }
         self.waiting: list[Cell] = []
         self.away: list[Cell] = []  # run by another process
         self.running: dict[str, Running] = {}
@@ -155,8 +160,8 @@ class Pool:
 
     def _inherited(self, cell: Cell) -> set[str]:
         """The stages that it need not run, because another cell does."""
-        others = (other for other in self.cells if other.name not in self.failures)
-        return {stage for other in others for stage in cell.inherits(other)}
+        stages = self._inheritance[cell.name].items()
+        return {stage for other, all_ in stages if other not in self.failures for stage in all_}
 
     def _peek(self) -> None:
         now = time.monotonic()

@@ -95,7 +95,8 @@ class ViCell(TrainedCell):
         examples = examples_of(data)
         predictor = Predictor.of(path, data)
         digest = file_digest(path)
-        kept = Kept(folder / PARTS, f"{digest} {self.samples}")
+        own = "own" if predictor.statistics is not None else "the same"
+        kept = Kept(folder / PARTS, f"{digest} {self.samples} {own} statistics")
         prediction = kept(
             "test", lambda: predictor.predict(examples.inputs, self.samples, on_chunk)
         )

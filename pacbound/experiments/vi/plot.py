@@ -107,8 +107,10 @@ def _corruption(panel: Axes, record: Mapping[str, Any], style: Mapping[str, Any]
 
 
 def _learning(panel: Axes, record: Mapping[str, Any], style: Mapping[str, Any]) -> None:
-    # What a posterior with flows begins with is another one's curve.
-    earlier = record["settings"].get("linear_epochs", 0)
+    # A posterior with flows begins as another one, whose curve is drawn already.
+    settings = record["settings"]
+    linear = settings.get("linear_epochs", 0)
+    earlier = linear + settings.get("warm_start_epochs", 0) if linear else 0
     points = [point for point in record["curve"] if point["risk"] > 0 and point["epoch"] >= earlier]
     panel.plot(
         [point["epoch"] for point in points], [100 * point["risk"] for point in points], **style

@@ -152,6 +152,18 @@ def test_a_broken_state_is_as_good_as_none(
     assert (tmp_path / "run.npz").read_bytes() == (finished / "run.npz").read_bytes()
 
 
+def test_a_state_of_an_older_version_is_as_good_as_none(
+    cell: BanditCell, finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(playing, "play", partial(play, save_every=0))
+    with monkeypatch.context() as older:
+        older.setattr(playing, "FORMAT", "pacbound-bandit-run/1")
+        killed_at(cell, tmp_path, 200)
+    assert (tmp_path / "state.npz").exists()
+    cell.run(tmp_path, 1, silent)
+    assert (tmp_path / "run.npz").read_bytes() == (finished / "run.npz").read_bytes()
+
+
 # What counts as finished --------------------------------------------------------------------
 
 

@@ -62,6 +62,8 @@ def test_one_way_to_scale_contexts_replaces_the_other() -> None:
     assert (divided.context_scale, divided.context_length) == (2.0, 0.0)
     long = agent_settings("diag", "jester", "tuned", {"context_length": 14.0})
     assert (long.context_scale, long.context_length) == (1.0, 14.0)
+    off = agent_settings("diag", "jester", "tuned", {"context_length": 0.0})
+    assert off == agent_settings("diag", "jester", "tuned")
     with pytest.raises(PacboundError, match="exclude each other"):
         agent_settings("diag", "adult", "untuned", {"context_scale": 2.0, "context_length": 3.0})
 

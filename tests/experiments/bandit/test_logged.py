@@ -345,7 +345,7 @@ def test_a_log_is_read_from_csv_and_npz(tmp_path: Path) -> None:
         (CSV.replace("0.25", ""), "row 3: the propensity is missing; remove"),
         (CSV.replace("a,0,", "a,,"), "row 3: the reward is missing; remove"),
         (CSV.replace("a,0,", ",0,"), "row 3: the action is missing; remove"),
-        (CSV.replace("a,0,", "none,0,"), "'none' means a missing value"),
+        (CSV.replace("a,0,", "none,0,"), "'none' means a missing value.*give it another name"),
         ("action,reward,propensity\n1,1,1\n", "no context"),
         ("age,action,reward,propensity\n", "no rows"),
     ],

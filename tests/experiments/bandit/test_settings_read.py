@@ -93,7 +93,7 @@ def test_an_agent_reads_what_it_says(name: str) -> None:
         for setting, value in OTHER.items()
         if not all(map(np.array_equal, usual, behaviour(name, **{setting: value})))
     }
-    assert matters == AGENTS[name].reads
+    assert matters == AGENTS[name].reads - LOOP
 
 
 def test_a_setting_that_no_chosen_agent_reads_is_refused() -> None:
@@ -103,3 +103,11 @@ def test_a_setting_that_no_chosen_agent_reads_is_refused() -> None:
     assert both["diag"].floor == 3.0
     with pytest.raises(SettingError, match="did you mean"):
         settings_of_all(["greedy"], "statlog", overrides={"flor": 1.0})
+
+
+def test_an_agent_is_given_only_what_it_reads() -> None:
+    both = settings_of_all(["linear", "diag"], "statlog", overrides={"floor": 3.0})
+    assert both["linear"] == settings_of_all(["linear"], "statlog")["linear"]
+    # It learns from every observation at once.
+    with pytest.raises(SettingError, match="train_every means nothing to vw"):
+        settings_of_all(["vw"], "statlog", overrides={"train_every": 10})

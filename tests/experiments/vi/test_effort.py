@@ -21,6 +21,8 @@ from pacbound.training.log import EpochRecord, TrainingLog
 class Counting:
     """A predictor that knows nothing and records what it is asked for."""
 
+    statistics = None
+
     def __init__(self) -> None:
         self.asked: list[tuple[int, int]] = []
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from pacbound.experiments.bandit.settings import AgentSettings
+from pacbound.experiments.bandit.settings import LOOP, AgentSettings
 from pacbound.experiments.bandit.stream import State, Stream
 from pacbound.seeds import derive
 
@@ -33,7 +33,7 @@ class Agent(ABC):
         seed: A derived seed that determines all randomness of the agent.
     """
 
-    reads: ClassVar[frozenset[str]] = frozenset()  # the settings that matter to it, besides LOOP
+    reads: ClassVar[frozenset[str]] = LOOP  # the settings that matter to it
 
     def __init__(self, size: int, arms: int, settings: AgentSettings, seed: str) -> None:
         self.size = size

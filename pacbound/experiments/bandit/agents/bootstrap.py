@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pacbound.experiments.bandit.agents.base import Agent, Arms, Contexts, Rewards
 from pacbound.experiments.bandit.memory import Memory
 from pacbound.experiments.bandit.network import RewardNetwork
-from pacbound.experiments.bandit.settings import NOISE, PRIOR, SCALES, TRAINING, AgentSettings
+from pacbound.experiments.bandit.settings import LOOP, NOISE, PRIOR, SCALES, TRAINING, AgentSettings
 from pacbound.experiments.bandit.stream import State, Stream, prefixed, under
 from pacbound.seeds import derive
 
@@ -26,7 +26,7 @@ class Bootstrap(Agent):
     probability.
     """
 
-    reads = SCALES | TRAINING | NOISE | PRIOR | {"members", "share"}
+    reads = LOOP | SCALES | TRAINING | NOISE | PRIOR | {"members", "share"}
 
     def __init__(self, size: int, arms: int, settings: AgentSettings, seed: str) -> None:
         super().__init__(size, arms, settings, seed)

@@ -6,6 +6,7 @@ from pacbound.experiments.bandit.agents.thompson import Thompson
 from pacbound.experiments.bandit.functional import FunctionalNetwork
 from pacbound.experiments.bandit.settings import (
     FUNCTIONAL,
+    LOOP,
     NOISE,
     SCALES,
     TRAINING,
@@ -20,7 +21,7 @@ class FunctionalThompson(Thompson):
     (2019): the paper's fBNN.
     """
 
-    reads = SCALES | TRAINING | NOISE | FUNCTIONAL | {"initial_scale"}
+    reads = LOOP | SCALES | TRAINING | NOISE | FUNCTIONAL | {"initial_scale"}
     has_floor = False  # its prior says how uncertain it is where nothing was observed
 
     def make_network(

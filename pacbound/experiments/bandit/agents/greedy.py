@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pacbound.experiments.bandit.agents.thompson import Thompson
-from pacbound.experiments.bandit.settings import NOISE, PRIOR, SCALES, TRAINING
+from pacbound.experiments.bandit.settings import LOOP, NOISE, PRIOR, SCALES, TRAINING
 
 __all__ = ["Greedy"]
 
@@ -15,6 +15,6 @@ class Greedy(Thompson):
     baseline RMS, and the paper calls it SGD.
     """
 
-    reads = SCALES | TRAINING | NOISE | PRIOR
+    reads = LOOP | SCALES | TRAINING | NOISE | PRIOR
     posterior = "point"
     has_floor = False

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from pacbound.experiments.bandit.agents.base import Agent, Arms, Contexts, Rewards
 from pacbound.experiments.bandit.regression import BayesianRegression
-from pacbound.experiments.bandit.settings import REGRESSION, SCALES, AgentSettings
+from pacbound.experiments.bandit.settings import LOOP, REGRESSION, SCALES, AgentSettings
 from pacbound.experiments.bandit.stream import State, prefixed, under
 
 __all__ = ["Linear"]
@@ -22,7 +22,7 @@ class Linear(Agent):
     C. Riquelme, G. Tucker and J. Snoek, "Deep Bayesian bandits showdown" (2018): LinFullPost.
     """
 
-    reads = SCALES | REGRESSION
+    reads = LOOP | SCALES | REGRESSION
 
     def __init__(self, size: int, arms: int, settings: AgentSettings, seed: str) -> None:
         super().__init__(size, arms, settings, seed)

@@ -13,6 +13,7 @@ from pacbound.experiments.bandit.memory import Memory
 from pacbound.experiments.bandit.network import RewardNetwork
 from pacbound.experiments.bandit.regression import BayesianRegression
 from pacbound.experiments.bandit.settings import (
+    LOOP,
     NOISE,
     PRIOR,
     REGRESSION,
@@ -33,7 +34,7 @@ class NeuralLinear(Agent):
     C. Riquelme, G. Tucker and J. Snoek, "Deep Bayesian bandits showdown" (2018).
     """
 
-    reads = SCALES | TRAINING | NOISE | PRIOR | REGRESSION
+    reads = LOOP | SCALES | TRAINING | NOISE | PRIOR | REGRESSION
 
     def __init__(self, size: int, arms: int, settings: AgentSettings, seed: str) -> None:
         super().__init__(size, arms, settings, seed)

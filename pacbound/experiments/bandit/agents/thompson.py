@@ -12,7 +12,7 @@ from pacbound.experiments.bandit.agents.base import Agent, Arms, Contexts, Rewar
 from pacbound.experiments.bandit.floor import Floor
 from pacbound.experiments.bandit.memory import Memory
 from pacbound.experiments.bandit.network import RewardNetwork
-from pacbound.experiments.bandit.settings import NOISE, PRIOR, SCALES, TRAINING, AgentSettings
+from pacbound.experiments.bandit.settings import LOOP, NOISE, PRIOR, SCALES, TRAINING, AgentSettings
 from pacbound.experiments.bandit.stream import State, prefixed, under
 
 __all__ = ["DiagThompson", "KDiagThompson", "KLinearThompson", "KNonlinearThompson", "Thompson"]
@@ -24,7 +24,7 @@ class Thompson(Agent):
     The posterior is fixed between trainings, so a block of contexts is chosen in one product.
     """
 
-    reads = SCALES | TRAINING | NOISE | PRIOR | {"initial_scale", "floor"}
+    reads = LOOP | SCALES | TRAINING | NOISE | PRIOR | {"initial_scale", "floor"}
     posterior: ClassVar[str]
     has_floor: ClassVar[bool] = True  # whether the setting of that name applies
 

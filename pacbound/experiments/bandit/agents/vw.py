@@ -27,7 +27,7 @@ class VowpalWabbit(Agent):
     probability of the choice, and the reward as it was scaled then.
     """
 
-    reads = SCALES
+    reads = SCALES  # it learns at once, so it has no trainings
 
     def __init__(self, size: int, arms: int, settings: AgentSettings, seed: str) -> None:
         super().__init__(size, arms, settings, seed)

@@ -224,7 +224,7 @@ def _scaled(log: Log, rows: int) -> Log:
 
 
 def _learn(agent: Agent, log: Log) -> None:
-    """Learn from the rows of another policy as if they were the agent's own."""
+    """Learn from the rows of another policy, in the order of the log."""
     every = agent.settings.train_every
     rewards = log.rewards.astype(np.float32)
     for start in range(0, len(log), every):

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from pacbound.data.csv_file import csv_columns
 from pacbound.data.npz import read_arrays
-from pacbound.data.table import is_missing, number_of, ordered_names, text_of
+from pacbound.data.table import Cell, is_missing, number_of, ordered_names, text_of
 from pacbound.errors import DataError, FileError
 from pacbound.files import file_digest
 
@@ -88,12 +88,7 @@ def _csv(path: Path) -> Log:
     where = [f"{path}, row {number}" for number in range(2, len(columns["action"]) + 2)]
     for name in COLUMNS:
         for cell, place in zip(columns[name], where, strict=True):
-            if is_missing(cell):
-                word = f" ({cell!r} means a missing value)" if cell else ""
-                raise DataError(
-                    f"{place}: the {name} is missing{word}; remove such rows only if whether it is "
-                    "missing does not depend on the action and the reward"
-                )
+            _refuse_missing(name, cell, place)
     numbers = {
         name: [number_of(cell, place, name) for cell, place in zip(cells, where, strict=True)]
         for name, cells in columns.items()
@@ -121,8 +116,22 @@ def _npz(path: Path) -> Log:
         if array.dtype.kind == "f" and not np.isfinite(array).all():
             raise DataError(f"{path}: {name} has values that are not finite")
     contexts = arrays["contexts"].astype(np.float64)
-    texts = np.array([text_of(cell, str(path)) for cell in arrays["actions"].tolist()])
+    actions = arrays["actions"].tolist()
+    for number, cell in enumerate(actions, 1):
+        _refuse_missing("action", cell, f"{path}, example {number}")
+    texts = np.array([text_of(cell, str(path)) for cell in actions])
     return _log(path, contexts, texts, *(arrays[name].astype(np.float64) for name in ARRAYS[2:]))
+
+
+def _refuse_missing(name: str, cell: Cell, place: str) -> None:
+    if not is_missing(cell):
+        return
+    word = f" ({cell!r} means a missing value)" if cell else ""
+    named = "; if it is an action, give it another name" if word and name == "action" else ""
+    raise DataError(
+        f"{place}: the {name} is missing{word}; remove such rows only if whether it is missing "
+        f"does not depend on the action and the reward{named}"
+    )
 
 
 def _log(

@@ -12,7 +12,7 @@ import yaml
 from pacbound.errors import SettingError, unknown_name
 from pacbound.experiments.bandit.agents import AGENTS
 from pacbound.experiments.bandit.problems import problem_names
-from pacbound.experiments.bandit.settings import LOOP, AgentSettings
+from pacbound.experiments.bandit.settings import AgentSettings
 
 __all__ = ["PROTOCOLS", "TUNED", "UNTUNED", "agent_settings", "settings_of_all"]
 
@@ -55,8 +55,8 @@ def agent_settings(
             raise SettingError(f"{name} is not a setting of an agent; choose it with {option}")
     # One of the two ways to scale contexts takes the place of the other.
     for one, other in (CONTEXT_SCALES, CONTEXT_SCALES[::-1]):
-        if one in given and other not in given:
-            given[other] = getattr(AgentSettings, other)
+        if given.get(one, unused := getattr(AgentSettings, one)) != unused:
+            given.setdefault(other, getattr(AgentSettings, other))
     values = _protocols()[protocol]
     named = problem in problem_names()
     there = values["problems"].get(problem, {}) if named else values[OWN]
@@ -77,10 +77,15 @@ def settings_of_all(
     protocol: str = TUNED,
     overrides: Mapping[str, Any] | None = None,
 ) -> dict[str, AgentSettings]:
-    """The settings of several agents; one that none of them reads is refused."""
-    found = {agent: agent_settings(agent, problem, protocol, overrides) for agent in agents}
-    for name in overrides or ():
-        if name not in LOOP.union(*(AGENTS[agent].reads for agent in found)):
+    """The settings of several agents. Each is given what it reads; what none reads is refused."""
+    given = dict(overrides or {})
+    found = {}
+    for agent in agents:
+        agent_settings(agent, problem, protocol, given)  # refuses unknown names and bad values
+        read = {name: value for name, value in given.items() if name in AGENTS[agent].reads}
+        found[agent] = agent_settings(agent, problem, protocol, read)
+    for name in given:
+        if not any(name in AGENTS[agent].reads for agent in found):
             readers = [agent for agent, kind in AGENTS.items() if name in kind.reads]
             raise SettingError(
                 f"the setting {name} means nothing to {', '.join(found)}; it is for "
