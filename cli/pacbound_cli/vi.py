@@ -75,6 +75,8 @@ def _evaluate(path: Path, samples: int, device: str) -> Any:
     data = load(settings.data, label=settings.label)
     examples = examples_of(data)
     with sampling_progress() as report:
-        predictor = Predictor.of(path, data, device=device_named(device))
+        predictor = Predictor.of(
+            path, data, device=device_named(device), products=settings.products
+        )
         prediction = predictor.predict(examples.inputs, samples, report)
     return evaluate(prediction, examples)

@@ -20,6 +20,7 @@ from pacbound.predict.metrics import Entropies, entropy
 from pacbound.predict.own_statistics import OwnStatistics
 from pacbound.predictors.chunks import Report, silent
 from pacbound.predictors.issuing import posterior_of
+from pacbound.products import products_in
 from pacbound.recipes import Settings
 from pacbound.seeds import Noise, derive
 from pacbound.training.checkpoints import Checkpoint
@@ -55,6 +56,7 @@ class Predictor:
     seed: str
     device: torch.device = torch.device("cpu")  # noqa: RUF009 - it is immutable
     statistics: OwnStatistics | None = None  # None: the buffers of the module are for all networks
+    products: str = "float32"  # of the networks; probabilities are averaged in float64
 
     @classmethod
     def of(
@@ -65,6 +67,7 @@ class Predictor:
         device: torch.device = torch.device("cpu"),  # noqa: B008 - it is immutable
         for_rows: bool = False,
         finished: bool = True,
+        products: str = "float32",
     ) -> Predictor:
         """The posterior of a checkpoint, for a data set of the right shape.
 
@@ -76,6 +79,7 @@ class Predictor:
             for_rows: Draw the networks from the checkpoint alone, so that the prediction for a row
                 does not depend on the rows beside it.
             finished: Refuse a checkpoint whose training goes on.
+            products: The number type of matrix products, as in training.
         """
         checkpoint = load_finished(path) if finished else Checkpoint.load(path)
         problem = posterior_of(checkpoint, data, allow_other_data=True, module=module)
@@ -89,7 +93,8 @@ class Predictor:
             places = Noise(derive("statistics", seed)).permutation(data.m)[:NORMALISING].numpy()
             inputs = network_inputs(checkpoint.settings, data.train_inputs[places])
             statistics = OwnStatistics(plain, inputs.to(device))
-        return cls(checkpoint.settings, problem.network, plain, seed, device, statistics)
+        network = problem.network
+        return cls(checkpoint.settings, network, plain, seed, device, statistics, products)
 
     def predict(
         self, inputs: NDArray[np.generic], samples: int, report: Report = silent
@@ -104,7 +109,7 @@ class Predictor:
                 for first in range(0, len(seen), networks.batch):
                     part = slice(first, first + networks.batch)
                     inputs_here = seen[part].to(self.device)
-                    sampled = _probabilities(networks, inputs_here)  # (count, part, classes)
+                    sampled = self._probabilities(networks, inputs_here)  # (count, part, classes)
                     if total is None:
                         total = sampled.new_zeros(len(seen), sampled.shape[2])
                     total[part] += sampled.sum(0)
@@ -119,7 +124,7 @@ class Predictor:
         """The probabilities given by each network, for a few raw inputs; (samples, n, classes)."""
         with torch.inference_mode():
             seen = network_inputs(self.settings, inputs).to(self.device)
-            parts = [_probabilities(networks, seen) for networks, _ in self._networks(samples)]
+            parts = [self._probabilities(networks, seen) for networks, _ in self._networks(samples)]
         return torch.cat(parts).numpy()
 
     def _networks(self, samples: int) -> Iterator[tuple[Ensemble, int]]:
@@ -133,18 +138,20 @@ class Predictor:
             ]
             there = [{k: v.to(self.device) for k, v in drawn.items()} for drawn in weights]
             if self.statistics is not None:
-                for number, drawn in zip(numbers, there, strict=True):
-                    drawn.update(self.statistics.of(number, drawn))
+                with products_in(self.products, self.device):
+                    for number, drawn in zip(numbers, there, strict=True):
+                        drawn.update(self.statistics.of(number, drawn))
             yield ensemble(self.module, there), len(weights)
+
+    def _probabilities(self, networks: Ensemble, inputs: Tensor) -> Tensor:
+        with products_in(self.products, self.device):
+            logits = networks(inputs)
+        # In float64, so that the least likely class still has a positive probability.
+        return logits.cpu().double().softmax(2)
 
 
 def _trained_on(checkpoint: Checkpoint, data: Dataset) -> bool:
     return bool(checkpoint.data["sha256"] == data.sha256)
-
-
-def _probabilities(networks: Ensemble, inputs: Tensor) -> Tensor:
-    # In float64, so that the least likely class still has a positive probability.
-    return networks(inputs).cpu().double().softmax(2)
 
 
 def load_finished(path: Path) -> Checkpoint:

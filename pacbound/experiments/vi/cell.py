@@ -75,7 +75,9 @@ class ViCell(TrainedCell):
         """Note the memory, and the error on some test examples; no training depends on them."""
         from pacbound.experiments.vi.learning import watched_error
 
-        _errors(folder).append(epoch, watched_error(folder / CHECKPOINT, data))
+        _errors(folder).append(
+            epoch, watched_error(folder / CHECKPOINT, data, self.settings.products)
+        )
         memory = peak_memory()
         if memory is not None:
             _memory(folder).append(epoch, memory)
@@ -93,10 +95,11 @@ class ViCell(TrainedCell):
         start = time.monotonic()
         path = folder / CHECKPOINT
         examples = examples_of(data)
-        predictor = Predictor.of(path, data)
+        predictor = Predictor.of(path, data, products=self.settings.products)
         digest = file_digest(path)
         own = "own" if predictor.statistics is not None else "the same"
-        kept = Kept(folder / PARTS, f"{digest} {self.samples} {own} statistics")
+        how = f"{own} statistics, {predictor.products}"
+        kept = Kept(folder / PARTS, f"{digest} {self.samples} {how}")
         prediction = kept(
             "test", lambda: predictor.predict(examples.inputs, self.samples, on_chunk)
         )
@@ -132,7 +135,7 @@ class ViCell(TrainedCell):
         from pacbound.experiments.vi.effort import predictions
         from pacbound.predict import Predictor
 
-        predictor = Predictor.of(path, some)
+        predictor = Predictor.of(path, some, products=self.settings.products)
         few, seconds = min(100, some.m), []
         for n in (1, 1, few):  # the first call includes setup
             start = time.monotonic()

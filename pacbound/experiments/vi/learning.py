@@ -19,12 +19,12 @@ FEWEST = 4  # points of a fit
 PAPER_EPOCHS = 210
 
 
-def watched_error(path: Path, data: Dataset) -> float:
+def watched_error(path: Path, data: Dataset, products: str) -> float:
     """The error of a few averaged networks on some of the test examples."""
     from pacbound.predict import Predictor, evaluate, examples_of
 
     examples = examples_of(data, limit=EXAMPLES)
-    predictor = Predictor.of(path, data, finished=False)
+    predictor = Predictor.of(path, data, finished=False, products=products)
     return evaluate(predictor.predict(examples.inputs, NETWORKS), examples).error
 
 
