@@ -187,7 +187,6 @@ def test_what_does_not_hold_is_not_shown_as_published(
     assert result.stderr.startswith("3 of 74 cells are not shown: what is published in ")
 
 
-# The published runs of bandit-untuned are of an earlier protocol, so they are not shown.
 def test_results_of_other_settings_are_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -21,7 +21,7 @@ from pacbound.training.log import EpochRecord, TrainingLog
 class Counting:
     """A predictor that knows nothing and records what it is asked for."""
 
-    statistics = None
+    statistics, products = None, "float32"
 
     def __init__(self) -> None:
         self.asked: list[tuple[int, int]] = []
@@ -41,7 +41,7 @@ def test_all_predictions_are_counted(
     inputs, labels = np.zeros((30, *shape), np.uint8), np.arange(30) % 2
     data = Dataset("own", inputs, labels, inputs[:12], labels[:12], 2)
     predictor = Counting()
-    monkeypatch.setattr(Predictor, "of", lambda path, data: predictor)
+    monkeypatch.setattr(Predictor, "of", lambda path, data, products: predictor)
     (tmp_path / CHECKPOINT).write_bytes(b"weights")
     figures = EpochRecord(1, "bound", 0.1, 0.1, 1.0, 1.0, 0.2, 0.1, [1.0], [], 0.1, 1.0)
     TrainingLog(tmp_path / LOG).append(figures)
