@@ -153,6 +153,16 @@ def test_convolutions_have_channels_last_whatever_their_number() -> None:
         assert nn.functional.conv2d(inputs, kernels[0]).stride(1) == 1
 
 
+def test_products_in_bfloat16_are_those_of_autocast() -> None:
+    predictor, images = made("lenet-5", "k-linear")
+    reduced = dataclasses.replace(predictor, products="bfloat16")
+    with torch.autocast("cpu", torch.bfloat16):
+        expected = one_by_one(predictor, images, 5)
+    found, exact = reduced.sampled(images, 5), predictor.sampled(images, 5)
+    np.testing.assert_allclose(found, expected, atol=0.01)
+    assert 0 < abs(found - exact).max() < 0.05
+
+
 # From checkpoints ---------------------------------------------------------------------------
 
 

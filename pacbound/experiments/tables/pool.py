@@ -161,7 +161,7 @@ class Pool:
     def _inherited(self, cell: Cell) -> set[str]:
         """The stages that it need not run, because another cell does."""
         stages = self._inheritance[cell.name].items()
-        return {stage for other, all_ in stages if other not in self.failures for stage in all_}
+        return {stage for other, its in stages if other not in self.failures for stage in its}
 
     def _peek(self) -> None:
         now = time.monotonic()
